@@ -2,6 +2,7 @@
 #include "command.hpp"
 
 #include "status.hpp"
+#include "text.hpp"
 
 #include <fcntl.h>
 #include <sys/prctl.h>
@@ -50,8 +51,9 @@ void write_error(const char* text) noexcept {
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text, ::strlen(text));
 }
 
-[[noreturn]] void become(char* const* words, char* const* environment, const Outputs& outputs,
-                         int go, pid_t parent, const sigset_t& mask) noexcept {
+[[noreturn]] void become(char* const* words, char* const* environment, const char* shown,
+                         const Outputs& outputs, int go, pid_t parent,
+                         const sigset_t& mask) noexcept {
   ::setpgid(0, 0);
   // Before the look at the parent: who has died in between is seen by one or the other.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -69,7 +71,7 @@ void write_error(const char* text) noexcept {
   const int error = errno;
   const char* const reason = ::strerrordesc_np(error);
   write_error("mortise: cannot run ");
-  write_error(words[0]);
+  write_error(shown);
   write_error(": ");
   write_error(reason != nullptr ? reason : "unknown error");
   write_error("\n");
@@ -84,6 +86,7 @@ Command::Command(const std::vector<std::string>& words, const std::vector<std::s
   std::vector<std::string> environment = environment_with(added);
   const std::vector<char*> argv = pointers_to(own_words);
   const std::vector<char*> envp = pointers_to(environment);
+  const std::string shown = printable(own_words.at(0));
   int go[2];
   must(::pipe2(go, O_CLOEXEC), "pipe");
   const Descriptor read_end(go[0]);
@@ -93,7 +96,7 @@ Command::Command(const std::vector<std::string>& words, const std::vector<std::s
   pid_ = must(::fork(), "fork");
   if (pid_ == 0) {
     go_.reset();  // else it would wait for itself
-    become(argv.data(), envp.data(), outputs, read_end.get(), parent, mask);
+    become(argv.data(), envp.data(), shown.c_str(), outputs, read_end.get(), parent, mask);
   }
   ::setpgid(pid_, pid_);  // as the child does: whoever comes first
 }

@@ -20,9 +20,9 @@ std::string number(const std::optional<std::chrono::milliseconds>& time) {
 
 std::string entry_json(const HolderEntry& holder) {
   return "{" + json_member("label", holder.label) + R"(,"mode":")" +
-         std::string(word_of(holder.mode)) + R"(","token":)" +
-         std::to_string(holder.token.value()) + ",\"age_ms\":" + number(holder.age) +
-         ",\"expires_in_ms\":" + number(holder.expires_in) + "}";
+         std::string(word_of(holder.mode)) + R"(","token":)" + json_token(holder.token) +
+         ",\"age_ms\":" + number(holder.age) + ",\"expires_in_ms\":" + number(holder.expires_in) +
+         "}";
 }
 
 std::string entry_json(const WaiterEntry& waiter) {
@@ -146,7 +146,7 @@ int look_list(const Order& order) {
     }
     return print("{\"names\":[" + text + "],\"too_long\":" + std::to_string(all.too_long) + "}\n");
   }
-  for (const std::string& name : all.names) text += printable(name) + "\n";
+  for (const std::string& name : all.names) text += escaped(name) + "\n";
   const int printed = print(text);
   if (all.too_long != 0) {
     complain(std::to_string(all.too_long) + " more are held, with names too long to be kept");

@@ -32,6 +32,10 @@ struct Entry {
 };
 
 /// One process, by /proc/<pid>/stat (proc(5)): its name in brackets may contain anything.
+///
+/// The state is that of the main thread. In a process whose main thread has ended by
+/// pthread_exit(3) it is 'Z' while other threads work. A process that has ended has one thread, the
+/// zombie itself, or none.
 std::optional<Entry> entry_of(pid_t pid) {
   const std::string path = "/proc/" + std::to_string(pid) + "/stat";
   const Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -44,15 +48,17 @@ std::optional<Entry> entry_of(pid_t pid) {
   Entry entry;
   entry.pid = pid;
   char state = 0;
-  // Behind the name: state, parent, 17 fields, and the time of its start.
+  long threads = 0;
+  // Behind the name: state, parent, 15 fields, the number of threads, one field, and the time of
+  // its start.
   if (name_end == std::string_view::npos ||
       // NOLINTNEXTLINE(cert-err34-c): numbers of the kernel's
       std::sscanf(text + name_end + 1,
-                  " %c %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
-                  &state, &entry.parent, &entry.start) != 3) {
+                  " %c %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %ld %*s %llu",
+                  &state, &entry.parent, &threads, &entry.start) != 4) {
     return std::nullopt;
   }
-  entry.alive = state != 'Z' && state != 'X';
+  entry.alive = (state != 'Z' && state != 'X') || threads > 1;
   return entry;
 }
 

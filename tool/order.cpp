@@ -30,8 +30,7 @@ void duration_option(CLI::App& app, const char* name, Duration& into, const char
          [&into, name](const std::string& text) {
            const auto read = duration_of(text);
            if (!read) {
-             throw CLI::ValidationError(
-                 name, "takes a duration such as 250ms, 10s or 2h, not '" + text + "'");
+             throw CLI::ValidationError(name, "takes a duration such as 250ms, 10s or 2h");
            }
            into = *read;
          },
@@ -50,7 +49,7 @@ std::uint64_t token_of(const std::string& text) {
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, token);
   if (error != std::errc() || stop != end || text[0] == '0') {
-    throw CLI::ValidationError("--token", "takes the token of a hold, not '" + text + "'");
+    throw CLI::ValidationError("--token", "takes the token of a hold, a number above 0");
   }
   return token;
 }
@@ -127,18 +126,19 @@ void look_verbs(CLI::App& app, Order& order, Flags& flags) {
   made->add_flag("--print", order.print, "print the SQL, and run nothing");
 }
 
-/// @return the message without those arguments that may be, or contain, a URL: where a value was
-/// forgotten, the message shows the next argument for it.
-std::string without_urls(std::string message, char** begin, char** end) {
-  for (char** each = begin; each != end; ++each) {
-    std::string_view word = *each;
-    if (word.starts_with("--")) word.remove_prefix(std::min(word.find('='), word.size() - 1) + 1);
-    if (word.find_first_of(":@") == std::string_view::npos) continue;
-    for (std::size_t at = 0; (at = message.find(word)) != std::string::npos;) {
-      message.replace(at, word.size(), "...");
-    }
+/// @return what is wrong with the arguments. Any of them may be a URL with a password, since a
+/// value may have been forgotten before it. So only errors are repeated that quote no argument.
+std::string words_of(const CLI::ParseError& error) {
+  switch (static_cast<CLI::ExitCodes>(error.get_exit_code())) {
+    case CLI::ExitCodes::RequiredError:
+    case CLI::ExitCodes::RequiresError:
+    case CLI::ExitCodes::ExcludesError:
+    case CLI::ExitCodes::ArgumentMismatch:
+    case CLI::ExitCodes::ValidationError: return error.what();  // those of this file
+    default: break;
   }
-  return message;
+  return "an argument too much, an unknown option, or a value for an option without one; see "
+         "mortise --help";
 }
 
 /// What CLI11 cannot know of. @return what is wrong, or nothing.
@@ -188,10 +188,7 @@ bool read_order(int argc, char** argv, Order& order, int& status) {
     if (asked) {
       status = app.exit(error, std::cout, std::cerr);
     } else {
-      // Not CLI11's own words about an argument it did not expect: that may be a URL.
-      const bool extras = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
-      complain(extras ? "an argument too much, or an unknown option; see mortise --help"
-                      : without_urls(error.what(), argv, dashes));
+      complain(words_of(error));
       status = usage;
     }
     return false;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "status.hpp"
 
+#include "../src/base/system_error.hpp"
 #include "speaker.hpp"
 #include "text.hpp"
 
@@ -41,9 +42,10 @@ int fail(const std::exception& error) noexcept {
   }
   if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) return exhausted;
   if (const auto* const refused = dynamic_cast<const std::system_error*>(&error)) {
-    for (const int lacking : {ENOMEM, EAGAIN, EMFILE, ENFILE, ENOSPC}) {
-      if (refused->code() == std::error_code(lacking, std::generic_category())) return exhausted;
-    }
+    const std::error_condition why = refused->code().default_error_condition();
+    // EAGAIN: no process or thread more.
+    const bool limit = why.value() == EAGAIN || base::is_limit(why.value());
+    if (limit && why.category() == std::generic_category()) return exhausted;
   }
   return internal;
 }
@@ -51,7 +53,7 @@ int fail(const std::exception& error) noexcept {
 void complain(std::string_view words) noexcept {
   try {
     // One write, so that lines of several processes do not mix.
-    say("mortise: " + printable(words) + "\n");
+    say("mortise: " + printable(std::string(words)) + "\n");
   } catch (...) {
   }
 }

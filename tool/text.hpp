@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Names and labels are bytes of any value: how they are shown on a terminal without doing anything
-// to it, and read back; and how they become JSON.
+// Names are bytes of any value: how they are shown on a terminal without doing anything to it, and
+// read back; and how names, labels and tokens become JSON. All other text for a terminal goes
+// through `printable()`, the library's own.
 #pragma once
+
+#include <mortise/token.hpp>
+
+// A header without a source: the tool is linked to the public library alone.
+#include "../src/base/printable.hpp"
 
 #include <optional>
 #include <string>
@@ -9,16 +15,23 @@
 
 namespace mortise::tool {
 
-/// @return the bytes with what is no visible UTF-8 as `\xNN`, and a backslash as two. What it
-/// gives is one line, and `bytes_of()` gives the same bytes back.
-[[nodiscard]] std::string printable(std::string_view bytes);
+using base::printable;
 
-/// @return the bytes that `printable()` shows so; nothing where it shows nothing so.
+/// @return a name as `printable()`, with a backslash as two, so that `bytes_of()` gives the same
+/// bytes back.
+[[nodiscard]] std::string escaped(std::string_view bytes);
+
+/// @return the bytes that `escaped()` shows so; nothing where it shows nothing so.
 [[nodiscard]] std::optional<std::string> bytes_of(std::string_view shown);
 
-/// @return a JSON string in its quotes: valid UTF-8 whatever the bytes are, U+FFFD for each that is
-/// none.
+/// @return a JSON string in its quotes: visible UTF-8 whatever the bytes are. Other characters are
+/// `\uXXXX`, and a byte that is not UTF-8 is U+FFFD.
 [[nodiscard]] std::string json_string(std::string_view bytes);
+
+/// @return a token as a JSON string; null where the store does not know it. Not a number, because a
+/// token has up to 64 bits: jq and JavaScript read numbers as IEEE doubles, and change one above
+/// 2^53.
+[[nodiscard]] std::string json_token(Token token);
 
 /// @return the member `"key":"..."`; where the bytes are no UTF-8, `"key_hex":"..."` behind it has
 /// them all.

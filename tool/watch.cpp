@@ -44,7 +44,7 @@ void append_rows(std::vector<Row>& rows, const std::string& name, const NameQueu
   const std::string waiters =
       queue.waiters_in_all ? std::to_string(*queue.waiters_in_all) : std::string("-");
   for (const HolderEntry& each : queue.holders) {
-    rows.push_back({printable(name), printable(each.label), std::string(word_of(each.mode)),
+    rows.push_back({escaped(name), printable(each.label), std::string(word_of(each.mode)),
                     each.token ? std::to_string(each.token.value()) : "-", words(each.age),
                     words(each.expires_in), waiters});
   }

@@ -31,8 +31,9 @@ struct LockOptions {
   /// The longest time a hold may last, renewals included; then it is lost and the name is freed.
   /// At least `lease` where `renew` is set; `milliseconds::max()` = no limit.
   std::chrono::milliseconds max_hold = std::chrono::milliseconds::max();
-  /// What others see as `Holder::label`: up to 128 bytes without control characters; empty =
-  /// "host:pid".
+  /// What others see as `Holder::label`: up to 128 bytes of visible UTF-8; empty = "host:pid". A
+  /// control character, a mark that turns the direction of the text, or one without width is
+  /// refused with `Errc::misconfigured`, because a label is printed on terminals and in logs.
   std::string label{};
   /// How long the name stays taken at least, from the grant on, however soon it is unlocked; 0 to
   /// 24 h, and not longer than `max_hold`. For a job that must not run again on a machine whose

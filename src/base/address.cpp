@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Reads addresses as users write them, and refuses in words that repeat no secret.
+// Reads addresses as users write them.
 #include "base/address.hpp"
 
-#include <mortise/error.hpp>
+#include "base/url.hpp"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
 
 #include <algorithm>
 #include <charconv>
@@ -11,22 +14,22 @@
 namespace mortise::base {
 namespace {
 
-[[noreturn]] void refuse(std::string_view backend, std::string_view text, const char* why) {
-  // What holds an '@' may be the rest of a password that nobody escaped, and what holds a control
-  // character may forge the line of a log.
-  const auto fine = [](char c) { return c > 0x1f && c != 0x7f && c != '@'; };
-  const bool quotable = std::all_of(text.begin(), text.end(), fine);
-  throw LockError(Failure(Errc::misconfigured,
-                          std::string(backend) + ": address" +
-                              (quotable ? " '" + std::string(text) + "'" : "") + ": " + why));
-}
-
 std::optional<std::uint16_t> number(std::string_view text) noexcept {
   std::uint16_t port = 0;
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, port);
   if (error != std::errc{} || stop != end || port == 0) return std::nullopt;
   return port;
+}
+
+/// Of "shop:secret:6379", for which somebody forgot the '@', the middle would be a password.
+bool is_ipv6_number(std::string_view text) noexcept {
+  in6_addr number{};
+  char without_zone[INET6_ADDRSTRLEN] = {};
+  text = text.substr(0, text.find('%'));
+  if (text.size() >= sizeof without_zone) return false;
+  text.copy(without_zone, text.size());
+  return ::inet_pton(AF_INET6, without_zone, &number) == 1;
 }
 
 }  // namespace
@@ -37,36 +40,35 @@ bool Address::is_host(std::string_view text) noexcept {
     return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
            std::string_view(".-_:%").find(c) != std::string_view::npos;
   };
-  return !text.empty() && text.size() <= longest && std::all_of(text.begin(), text.end(), fine);
+  return !text.empty() && text.size() <= longest && std::all_of(text.begin(), text.end(), fine) &&
+         (text.find(':') == std::string_view::npos || is_ipv6_number(text));
 }
 
-Address Address::parse(std::string_view text, std::string_view backend,
-                       std::uint16_t default_port) {
+Address Address::parse(std::string_view text, Literal backend, std::uint16_t default_port) {
+  const auto refuse = [&](Literal why) { refuse_url({"URL: an address of ", backend, ": ", why}); };
   std::string_view host = text;
   std::optional<std::string_view> port;
   if (text.starts_with('[')) {
     const std::size_t end = text.find(']');
-    if (end == std::string_view::npos) refuse(backend, text, "no ']' behind the '['");
+    if (end == std::string_view::npos) refuse("no ']' behind the '['");
     host = text.substr(1, end - 1);
     const std::string_view rest = text.substr(end + 1);
-    if (!rest.empty() && rest.front() != ':')
-      refuse(backend, text, "only a port may follow the ']'");
+    if (!rest.empty() && rest.front() != ':') refuse("only a port may follow the ']'");
     if (!rest.empty()) port = rest.substr(1);
-    if (host.find(':') == std::string_view::npos)
-      refuse(backend, text, "no IPv6 number inside of []");
+    if (!is_ipv6_number(host)) refuse("no IPv6 number inside of []");
   } else if (const std::size_t colon = text.find(':'); colon == text.rfind(':')) {
     host = text.substr(0, colon);
     if (colon != std::string_view::npos) port = text.substr(colon + 1);
   }
   // With more than one colon and no brackets it is an IPv6 number, which leaves no room for a port.
-  if (host.empty()) refuse(backend, text, "no host");
-  if (!is_host(host)) refuse(backend, text, "a character that no host name has");
+  if (host.empty()) refuse("no host");
+  if (!is_host(host)) refuse("neither a host name nor a number");
   Address address;
   address.host = std::string(host);
   address.port = default_port;
   if (port) {
     const std::optional<std::uint16_t> value = number(*port);
-    if (!value) refuse(backend, text, "the port is no number from 1 to 65535");
+    if (!value) refuse("the port is not a number from 1 to 65535");
     address.port = *value;
   }
   return address;

@@ -3,6 +3,8 @@
 // unix socket. Not resolved yet: see Resolver.
 #pragma once
 
+#include "base/literal.hpp"
+
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -17,8 +19,9 @@ struct Address {
   /// Parses "host", "host:port", "[::1]:port", "::1".
   /// @param backend whose address it is, for the message
   /// @param default_port where the text names none
-  /// @throws LockError (`misconfigured`) that names the text
-  static Address parse(std::string_view text, std::string_view backend, std::uint16_t default_port);
+  /// @throws LockError (`misconfigured`) that says what is wrong, and quotes nothing:
+  /// `refuse_url()`
+  static Address parse(std::string_view text, Literal backend, std::uint16_t default_port);
   /// @return whether that can be a host's name or number: what others say is not shown otherwise.
   [[nodiscard]] static bool is_host(std::string_view text) noexcept;
   /// @return the address for messages: "10.0.0.1:6379", "[::1]:6379", "/run/redis.sock".

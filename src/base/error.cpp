@@ -2,6 +2,10 @@
 // Words and predicates of the error codes.
 #include <mortise/error.hpp>
 
+#include "base/printable.hpp"
+
+#include <utility>
+
 namespace mortise {
 namespace {
 
@@ -42,7 +46,7 @@ bool is(const std::error_code& code, Errc errc) noexcept { return code == make_e
 
 std::string prefix(const Failure& failure) {
   // std::system_error appends ": " and the category's message.
-  return failure.text.empty() ? std::string("mortise") : failure.text;
+  return failure.text.empty() ? std::string("mortise") : base::printable(failure.text);
 }
 
 }  // namespace
@@ -58,6 +62,15 @@ bool is_ambiguous(const std::error_code& code) noexcept { return is(code, Errc::
 
 bool is_contention(const std::error_code& code) noexcept {
   return is(code, Errc::timeout) || is(code, Errc::cancelled);
+}
+
+Failure::Failure(Errc errc, std::string words)
+    : code(make_error_code(errc)), text(base::printable(std::move(words))) {}
+
+std::string Failure::words() const {
+  if (!code) return {};
+  // The text may have grown since it was made.
+  return text.empty() ? code.message() : base::printable(text) + ": " + code.message();
 }
 
 LockError::LockError(const Failure& failure) : std::system_error(failure.code, prefix(failure)) {}

@@ -52,7 +52,7 @@ bool Resolver::prepare() {
     answered_ = UniqueFd::open([] { return ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); });
   }
   if (!answered_) {
-    known_ = {{}, "no descriptor: " + std::generic_category().message(errno), Errc::exhausted};
+    known_ = {{}, "no descriptor: " + std::generic_category().message(errno), errc_of(errno)};
     return false;
   }
   eventfd_t ignored = 0;

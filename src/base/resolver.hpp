@@ -2,6 +2,8 @@
 // Turns an address into socket addresses without blocking: names are looked up by NameLookups.
 #pragma once
 
+#include <mortise/error.hpp>
+
 #include "base/address.hpp"
 #include "base/endpoint.hpp"
 #include "base/name_lookups.hpp"

@@ -29,7 +29,8 @@ const Scheme& scheme_of(std::string_view url, std::span<const Scheme> known) {
   for (const Scheme& each : known) {
     if (each.name == scheme && each.open != nullptr) return each;
     if (each.name == scheme) {
-      throw LockError({Errc::unsupported, "URL: the backend of the scheme '" + scheme +
+      throw LockError({Errc::unsupported, "URL: the backend of the scheme '" +
+                                              std::string(each.name) +
                                               "' is not in this build; configure it with " +
                                               std::string(each.option) + "=ON"});
     }
@@ -40,8 +41,9 @@ const Scheme& scheme_of(std::string_view url, std::span<const Scheme> known) {
     throw LockError({Errc::misconfigured, "URL: the scheme is missing; did you mean " +
                                               std::string(meant) + "://host:port?"});
   }
-  throw LockError({Errc::unsupported, "URL: no backend for the scheme '" + scheme +
-                                          "' in this build, which has " + offered});
+  // Not the scheme itself: of "user:password@host" it is the user.
+  throw LockError(
+      {Errc::unsupported, "URL: no backend for its scheme in this build, which has " + offered});
 }
 
 }  // namespace mortise::base

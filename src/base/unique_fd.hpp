@@ -8,7 +8,21 @@
 
 namespace mortise::base {
 
-/// A descriptor of the library: closed by the destructor, and in the child right after a fork.
+/// Takes those of the numbers 0 to 2 that are free, while a descriptor is made.
+class StandardNumbers {
+ public:
+  StandardNumbers() noexcept;
+  StandardNumbers(const StandardNumbers&) = delete;
+  StandardNumbers& operator=(const StandardNumbers&) = delete;
+  ~StandardNumbers();
+
+ private:
+  int taken_[3] = {-1, -1, -1};
+};
+
+/// A descriptor of the library: closed by the destructor, and in the child right after a fork. Its
+/// number is 3 or higher, even if the program was started with 0, 1 or 2 closed: what the program
+/// prints would go into it.
 class UniqueFd {
  public:
   UniqueFd() noexcept = default;
@@ -19,10 +33,12 @@ class UniqueFd {
   [[nodiscard]] explicit operator bool() const noexcept { return fd_ >= 0; }
   void reset() noexcept;
 
-  /// Runs `make`, which returns a descriptor or -1 (errno is kept), with no fork in between.
+  /// Runs `make`, which returns a descriptor or -1 (errno is kept), with no fork in between. It
+  /// may return one that somebody else has made, whose number is replaced then: ask `get()` for it.
   template <class Make>
   [[nodiscard]] static UniqueFd open(Make make) {
     const NoFork guard;
+    const StandardNumbers taken;
     return UniqueFd(make());
   }
 
@@ -50,6 +66,7 @@ class BorrowedFd {
   [[nodiscard]] static BorrowedFd open(Make make) {
     const NoFork guard;
     expect_socket();
+    const StandardNumbers taken;
     return BorrowedFd(make());
   }
 

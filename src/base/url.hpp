@@ -1,20 +1,34 @@
 // SPDX-License-Identifier: MIT
-// Splits a backend's URL and hands out its parameters; whatever is not asked for is an error. The
-// user part never appears in a message.
+// Splits a backend's URL and hands out its parameters; whatever is not asked for is an error.
+//
+// What a message may quote of a URL is decided here, for every backend: nothing. Any part of a URL
+// that was not understood may be a piece of a password whose '/', '?' or '@' was not escaped. So a
+// refusal is made of literals of the source code; it names the parameter and what is accepted.
+// After a URL was understood, messages name the servers and paths that it leads to.
 #pragma once
 
 #include <mortise/error.hpp>
 
+#include "base/literal.hpp"
+
+#include <initializer_list>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace mortise::base {
 
+/// Refuses a URL. The words are joined; each stands in the source code.
+/// @throws LockError always
+[[noreturn]] void refuse_url(std::initializer_list<Literal> words, Errc as = Errc::misconfigured);
+[[noreturn]] void refuse_url(Literal words, Errc as = Errc::misconfigured);
+
 /// `scheme:[//[user[:password]@]host[,host...]][/path][?key=value&...]`, percent-decoded.
-/// @throws LockError (`misconfigured`) that names the part that is wrong, without credentials
+/// Behind a host an '@' must be escaped, since it may end a password that has a '/' or a '?'.
+/// @throws LockError (`misconfigured`) that names the part that is wrong
 class Url {
  public:
   explicit Url(std::string_view text);
@@ -28,11 +42,14 @@ class Url {
   /// What follows the authority, or the scheme where there is none.
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
+  /// @return whether a parameter is there that nobody has taken.
+  [[nodiscard]] bool has(std::string_view key) const { return query_.contains(key); }
   /// Takes a parameter out of the URL. @return its value, or nothing.
   [[nodiscard]] std::optional<std::string> take(std::string_view key);
   /// The same for `yes` and `no`.
-  [[nodiscard]] bool take_flag(std::string_view key, bool otherwise);
-  /// To be called last: refuses parameters that nobody took, by name.
+  [[nodiscard]] bool take_flag(Literal key, bool otherwise);
+  /// To be called last: refuses parameters that were not taken. The message lists those that the
+  /// backend has asked for.
   void refuse_the_rest() const;
 
  private:
@@ -46,6 +63,7 @@ class Url {
   std::vector<std::string> hosts_;
   std::string path_;
   std::map<std::string, std::string, std::less<>> query_;
+  std::set<std::string, std::less<>> asked_;  // what `take()` was called with: names of our own
 };
 
 /// @return the scheme of a URL without looking further: "redis" of "redis://...".
@@ -55,8 +73,8 @@ class Url {
 /// @throws LockError (`misconfigured`) where a byte of the text is a control character
 void refuse_control_characters(std::string_view text);
 
-/// Throws what refused a URL on, without repeating a word of it that may be a piece of a password
-/// whose '/' or '?' nobody escaped.
-[[noreturn]] void refuse_without_password(std::string_view url, const LockError& error);
+/// @throws LockError (`misconfigured`) where what follows the host has an '@': a password may end
+/// there. @param rest what follows the authority, as written
+void refuse_open_password(std::string_view rest);
 
 }  // namespace mortise::base

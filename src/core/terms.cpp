@@ -2,7 +2,7 @@
 // What options may be, said in words that name the field.
 #include "core/terms.hpp"
 
-#include <algorithm>
+#include "base/printable.hpp"
 
 namespace mortise::core {
 namespace {
@@ -23,9 +23,10 @@ Failure check_label(const std::string& of, const std::string& label) {
                  " bytes; at most 128 are allowed");
   }
   // Labels are printed for operators: a line feed in one could forge a line of a log.
-  const auto control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
-  if (std::any_of(label.begin(), label.end(), control)) {
-    return wrong(of + "::label holds a control character");
+  if (!base::is_printable(label)) {
+    return wrong(of +
+                 "::label has a control character, an invisible character, or bytes that are "
+                 "not UTF-8; only visible UTF-8 is allowed");
   }
   return {};
 }

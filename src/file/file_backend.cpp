@@ -294,19 +294,15 @@ void FileBackend::tell_losses() noexcept {
   }
 }
 
-namespace {
-
-Settings read(std::string_view url) {
+Settings Settings::parse(std::string_view url) {
   base::Url parsed(url);
-  const auto refused = [](const std::string& words) {
-    return LockError({Errc::misconfigured, words});
-  };
-  if (parsed.scheme() != "file") throw refused("URL: the scheme is file, not " + parsed.scheme());
+  if (parsed.scheme() != "file") base::refuse_url("URL: not the scheme file");
   if (!parsed.hosts().empty() || !parsed.user().empty() || parsed.password()) {
-    throw refused("URL: file: names a directory of this machine, not a host (file:///directory)");
+    base::refuse_url(
+        "URL: file: names a directory of this machine, not a host (file:///directory)");
   }
   if (parsed.path().empty() || parsed.path().front() != '/') {
-    throw refused("URL: file: wants an absolute directory, not '" + parsed.path() + "'");
+    base::refuse_url("URL: file: wants an absolute directory: file:///directory");
   }
   if (Directory::goes_up(parsed.path())) {
     throw refused("URL: file: the path of the directory must have no '..' component");
@@ -317,16 +313,6 @@ Settings read(std::string_view url) {
   settings.flush = parsed.take_flag("flush", false);
   parsed.refuse_the_rest();
   return settings;
-}
-
-}  // namespace
-
-Settings Settings::parse(std::string_view url) {
-  try {
-    return read(url);
-  } catch (const LockError& error) {
-    base::refuse_without_password(url, error);
-  }
 }
 
 std::unique_ptr<Backend> backend(std::string_view url) {

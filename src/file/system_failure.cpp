@@ -2,6 +2,8 @@
 // Which errno is whose fault.
 #include "file/system_failure.hpp"
 
+#include "base/system_error.hpp"
+
 #include <cerrno>
 
 namespace mortise::file {
@@ -14,14 +16,7 @@ Errc errc_of(int error) noexcept {
     case EROFS:
     case ENOENT:
     case ENOTDIR: return Errc::misconfigured;
-    case EMFILE:
-    case ENFILE:
-    case ENOSPC:
-    case EDQUOT:
-    case EFBIG:  // the file size limit of the process (RLIMIT_FSIZE)
-    case ENOMEM:
-    case ENOLCK: return Errc::exhausted;
-    default: return Errc::unavailable;
+    default: return base::errc_of(error);
   }
 }
 

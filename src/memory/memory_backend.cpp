@@ -94,16 +94,12 @@ std::unique_ptr<Backend> Server::backend() {
 }
 
 std::unique_ptr<Backend> backend(std::string_view text) {
-  try {
-    base::Url url(text);
-    if (url.scheme() != "memory" || url.has_authority()) {
-      throw LockError({Errc::misconfigured, "URL: a memory server is memory: or memory:NAME"});
-    }
-    url.refuse_the_rest();
-    return std::make_unique<MemoryBackend>(shared_store(url.path()), "memory:" + url.path());
-  } catch (const LockError& error) {
-    base::refuse_without_password(text, error);
+  base::Url url(text);
+  if (url.scheme() != "memory" || url.has_authority()) {
+    base::refuse_url("URL: a memory server is memory: or memory:NAME");
   }
+  url.refuse_the_rest();
+  return std::make_unique<MemoryBackend>(shared_store(url.path()), "memory:" + url.path());
 }
 
 }  // namespace mortise::memory

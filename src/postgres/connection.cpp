@@ -134,10 +134,9 @@ void Connection::forsake() {
   host_.changed(*this);
 }
 
-ServerError Connection::lost(const char* words) const {
+ServerError Connection::lost(const char* words, Errc code) const {
   const std::string& where = route_.where().empty() ? where_ : route_.where();
-  return {.kind = ServerError::Kind::elsewhere,
-          .failure = {Errc::unavailable, where + ": " + words}};
+  return {.kind = ServerError::Kind::elsewhere, .failure = {code, where + ": " + words}};
 }
 
 ServerError Connection::broken() {

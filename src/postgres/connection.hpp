@@ -163,7 +163,7 @@ class Connection final : public base::TunedSource {
   void leave();
   void get_stuck(Instant now);
   void look_again_locked() noexcept;
-  [[nodiscard]] ServerError lost(const char* words) const;
+  [[nodiscard]] ServerError lost(const char* words, Errc code = Errc::unavailable) const;
   [[nodiscard]] ServerError broken();
 
   Host& host_;

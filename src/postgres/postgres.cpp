@@ -11,6 +11,27 @@
 #include <utility>
 
 namespace mortise::postgres {
+namespace {
+
+/// @return a role's name as a quoted identifier of SQL, which keeps every character as it is.
+/// @throws LockError (`misconfigured`) where no role can have that name
+std::string quoted_role(const std::string& role) {
+  constexpr std::size_t longest = 63;  // the server would cut the name, and mean another role
+  const auto refuse = [](const std::string& words) {
+    throw LockError({Errc::misconfigured, "the role: " + words});
+  };
+  if (role.size() > longest) {
+    refuse("its name has " + std::to_string(role.size()) + " bytes; PostgreSQL allows 63");
+  }
+  if (role.find('\0') != std::string::npos) refuse("its name has a NUL byte");
+  // Even in quotes it means every role.
+  if (role == "public") refuse("'public' means every role; name the application's");
+  std::string quoted = "\"";
+  for (const char c : role) quoted.append(c == '"' ? 2 : 1, c);
+  return quoted += '"';
+}
+
+}  // namespace
 
 std::unique_ptr<Backend> backend(std::string_view url) {
   return std::make_unique<PostgresBackend>(Settings::parse(url));
@@ -31,8 +52,7 @@ std::string migration(const Migration& options) {
   std::string text;
   for (const char* const piece : sql::migration) text += fill_in(piece, options.schema);
   if (!options.role.empty()) {
-    check_identifier("the role", options.role);
-    text += fill_in(sql::role, options.schema, options.role) + "\n";
+    text += fill_in(sql::role, options.schema, quoted_role(options.role)) + "\n";
   }
   return text + "COMMIT;\n";
 }

@@ -18,6 +18,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <system_error>
 
 namespace mortise::postgres {
 namespace {
@@ -190,7 +191,7 @@ void Pq::adopt(Keywords keywords, const base::UniqueFd& connected) {
     if (PQstatus(connection_) != CONNECTION_STARTED) {
       trouble_ = "libpq does not wait for its connection";
     } else if (::dup3(connected.get(), number, O_CLOEXEC) < 0) {
-      trouble_ = "no descriptor";
+      trouble_ = "no descriptor: " + std::generic_category().message(errno);
     }
     return trouble_.empty() ? number : -1;
   });

@@ -97,6 +97,9 @@ Keywords compiled_defaults() {
   return found;
 }
 
+/// libpq quotes a wrong value behind a colon, and one of a URL may be a piece of a password.
+std::string without_value(const std::string& words) { return words.substr(0, words.find(':')); }
+
 bool is_of_a_server(const std::string& key) {
   return key == "host" || key == "hostaddr" || key == "port";
 }
@@ -180,9 +183,12 @@ std::string Conninfo::refusal() const {
     Keywords alone = usual;
     put(alone, key, value);
     const Probe probe(std::move(alone));
-    if (!probe.is_accepted()) return origin(key) + refuses + key + ": " + probe.words();
+    if (probe.is_accepted()) continue;
+    const std::string from = origin(key);
+    const std::string words = probe.words();
+    return from + refuses + key + ": " + (from == "URL" ? without_value(words) : words);
   }
-  return "URL, service file and environment" + refuses + "them together: " + words_;
+  return "URL, service file and environment" + refuses + "them together: " + without_value(words_);
 }
 
 }  // namespace mortise::postgres

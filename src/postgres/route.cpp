@@ -79,7 +79,7 @@ Route::Step Route::dialed() {
   resolving_ = false;
   ++turn_;
   error_ = std::move(made->error);
-  code_ = Errc::unavailable;
+  code_ = made->code;
   socket_ = std::move(made->socket);
   return socket_ ? Step::server : Step::failed;
 }

@@ -2,6 +2,8 @@
 // What an SQLSTATE means for whoever asked.
 #include "postgres/server_error.hpp"
 
+#include "base/system_error.hpp"
+
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -124,9 +126,11 @@ ServerError server_error(const std::string& where, const PqError& error, Advice 
   }
   if (error.state == state_of_poolers) return of_pooler(error, std::move(text));
   if (found == meanings.end()) {
-    // Without a state it is libpq that speaks: of the network, or of a certificate.
+    // Without a state it is libpq that speaks: of the network, of a certificate, or of a limit of
+    // this process, whose errno it keeps to itself.
     known.kind = error.state.empty() ? elsewhere : passing;
-    known.failure = Failure(Errc::unavailable, std::move(text));
+    const Errc code = error.state.empty() ? base::errc_of_words(error.words) : Errc::unavailable;
+    known.failure = Failure(code, std::move(text));
     return known;
   }
   known.kind = found->kind;

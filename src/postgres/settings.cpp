@@ -21,20 +21,30 @@ constexpr std::string_view ours = "mortise.";
 constexpr std::size_t longest_identifier = 63;
 constexpr std::size_t most_connections = 64;
 
+using base::Literal;
+using base::refuse_url;
+
+/// Refuses a value that may come from the environment or the service file. What a URL says does not
+/// stand in the words, only that it was the URL.
 [[noreturn]] void refuse(const std::string& words) {
-  throw LockError(Failure(Errc::misconfigured, words));
+  throw LockError({Errc::misconfigured, words});
 }
 
-/// libpq ends a password at its first '@': the rest of one that has another would be a host.
+/// libpq ends a password at its first '@', if no '/' comes before that. The rest of a password that
+/// has another '@' would be a host, and the rest of one that has a '/' would be the database.
 void refuse_open_password(std::string_view url) {
   const std::size_t authority = url.find("//");
   if (authority == std::string_view::npos) return;
-  const std::size_t stop = url.find_first_of("@/", authority + 2);
-  if (stop == std::string_view::npos || url[stop] == '/') return;
-  const std::string_view hosts = url.substr(stop + 1);
-  if (hosts.substr(0, hosts.find_first_of("/?")).find('@') != std::string_view::npos) {
-    refuse("URL: no host has an '@'; in a password it is %40");
+  std::string_view rest = url.substr(authority + 2);
+  const std::size_t stop = rest.find_first_of("@/");
+  const bool has_user = stop != std::string_view::npos && rest[stop] == '@';
+  if (has_user) rest.remove_prefix(stop + 1);
+  const std::string_view hosts = rest.substr(0, rest.find_first_of("/?"));
+  if (hosts.find('@') != std::string_view::npos) {
+    refuse_url("URL: no host has an '@'; in a password it is %40");
   }
+  const std::string_view path = rest.substr(hosts.size());
+  if (has_user || !hosts.empty()) base::refuse_open_password(path.substr(0, path.find('?')));
 }
 
 /// @return where the query begins, by its '?'. As libpq does: whatever comes before the '@' of the
@@ -49,20 +59,20 @@ std::size_t query_of(std::string_view url) {
 /// libpq's own words may quote a piece of a password, so ours say what is wrong.
 [[noreturn]] void refuse_for_libpq(std::string_view url) {
   if (url.substr(url.find(':') + 1, 2) != "//") {
-    refuse("URL: '//' is missing: postgresql://host/database");
+    refuse_url("URL: '//' is missing: postgresql://host/database");
   }
   const std::size_t mark = query_of(url);
   std::string_view query = mark == std::string::npos ? std::string_view() : url.substr(mark + 1);
-  // Behind an '@' this would be the rest of a password whose '?' nobody escaped.
-  if (query.find('@') != std::string_view::npos) query = {};
   while (!query.empty()) {
     const std::string_view pair = query.substr(0, query.find('&'));
     query.remove_prefix(std::min(pair.size() + 1, query.size()));
     const std::string key(pair.substr(0, pair.find('=')));
     const bool word = key.find_first_not_of("abcdefghijklmnopqrstuvwxyz_") == std::string::npos;
-    if (word && !is_keyword(key)) refuse("URL: unknown parameter for postgresql: " + key);
+    if (word && !is_keyword(key)) {
+      refuse_url("URL: unknown parameter for postgresql, neither of libpq nor of mortise");
+    }
   }
-  refuse(
+  refuse_url(
       "URL: libpq does not understand it: a parameter without a value, a bad percent escape, or a "
       "password in which '/', '?', '@' or '%' is not written as %2F, %3F, %40 or %25");
 }
@@ -84,7 +94,7 @@ Keywords take_ours(std::string& url) {
     }
     const std::size_t equals = pair.find('=');
     if (equals == std::string_view::npos) {
-      refuse("URL: parameter without a value: " + std::string(pair));
+      refuse_url("URL: a parameter that begins with mortise. has no '=' with a value");
     }
     taken.emplace_back(pair.substr(0, equals), pair.substr(equals + 1));
   }
@@ -92,34 +102,36 @@ Keywords take_ours(std::string& url) {
   return taken;
 }
 
-bool yes_or_no(const std::string& key, const std::string& value) {
+bool yes_or_no(Literal key, const std::string& value) {
   if (value == "yes") return true;
   if (value == "no") return false;
-  refuse("URL: parameter " + key + " is yes or no, not '" + value + "'");
+  refuse_url({"URL: parameter ", key, " is yes or no"});
 }
 
 void read_ours(const Keywords& taken, Settings& settings) {
   for (const auto& [key, value] : taken) {
     if (std::count_if(taken.begin(), taken.end(),
                       [&name = key](const auto& other) { return other.first == name; }) > 1) {
-      refuse("URL: parameter given twice: " + key);
+      refuse_url("URL: a parameter that begins with mortise. is given twice");
     }
     if (key == "mortise.schema") {
-      check_identifier(key, value);
+      check_identifier("URL: mortise.schema", value);
       settings.schema = value;
     } else if (key == "mortise.fair") {
-      settings.fair = yes_or_no(key, value);
+      settings.fair = yes_or_no("mortise.fair", value);
     } else if (key == "mortise.pooled") {
-      settings.pooled = yes_or_no(key, value);
+      settings.pooled = yes_or_no("mortise.pooled", value);
     } else if (key == "mortise.connections") {
       const char* const end = value.data() + value.size();
       const auto [stop, error] = std::from_chars(value.data(), end, settings.connections);
       if (error != std::errc{} || stop != end || settings.connections == 0 ||
           settings.connections > most_connections) {
-        refuse("URL: " + key + " is a number from 1 to " + std::to_string(most_connections));
+        refuse_url("URL: mortise.connections is a number from 1 to 64");
       }
     } else {
-      refuse("URL: unknown parameter for postgresql: " + key);
+      refuse_url(
+          "URL: unknown parameter; of those that begin with mortise. known are connections, fair, "
+          "pooled and schema");
     }
   }
 }
@@ -163,6 +175,12 @@ Server server_of(const std::string& name, const std::string& number, const std::
   }
   if (!number.empty() && !is_number(number)) {
     refuse(libpq.origin("hostaddr") + ": a hostaddr is an IP address");
+  }
+  const bool is_path =
+      number.empty() && (name.empty() || name.front() == '/' || name.front() == '@');
+  // Also the name beside a number, which is that of the certificate.
+  if (!is_path && !name.empty() && !base::Address::is_host(name)) {
+    refuse(libpq.origin("host") + ": a host is a name, an IP address or the folder of a socket");
   }
   Server host{.name = name};
   if (!number.empty() || (!name.empty() && name.front() != '/' && name.front() != '@')) {
@@ -219,8 +237,9 @@ void refuse_what_never_connects(const Conninfo& libpq) {
   }
   const std::string* const wanted = value_in(libpq.all(), "target_session_attrs");
   if (wanted != nullptr && (*wanted == "standby" || *wanted == "read-only")) {
-    refuse(libpq.origin("target_session_attrs") + ": target_session_attrs is '" + *wanted +
-           "', where no lock can be taken; any, read-write, primary and prefer-standby can");
+    refuse(libpq.origin("target_session_attrs") +
+           ": target_session_attrs names servers where no lock can be taken; any, read-write, "
+           "primary and prefer-standby name others");
   }
 }
 
@@ -242,10 +261,23 @@ void complete(Settings& settings, const Conninfo& libpq) {
   }
 }
 
-Settings read(std::string_view url) {
+}  // namespace
+
+void check_identifier(Literal what, const std::string& name) {
+  const auto fine = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+  };
+  if (name.empty() || name.size() > longest_identifier ||
+      !std::all_of(name.begin(), name.end(), fine) ||
+      (name.front() >= '0' && name.front() <= '9')) {
+    refuse_url({what, ": an identifier of lower-case letters, digits and '_' is wanted"});
+  }
+}
+
+Settings Settings::parse(std::string_view url) {
   const std::string scheme = base::url_scheme(url);
   if (scheme != "postgresql" && scheme != "postgres") {
-    refuse("URL: not a PostgreSQL scheme: " + scheme);
+    refuse_url("URL: not a PostgreSQL scheme; those are postgresql and postgres");
   }
   // libpq would take a NUL for the end.
   base::refuse_control_characters(url);
@@ -261,27 +293,6 @@ Settings read(std::string_view url) {
   complete(settings, libpq);
   read_hosts(settings, libpq);
   return settings;
-}
-
-}  // namespace
-
-void check_identifier(std::string_view what, const std::string& name) {
-  const auto fine = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
-  };
-  if (name.empty() || name.size() > longest_identifier ||
-      !std::all_of(name.begin(), name.end(), fine) ||
-      (name.front() >= '0' && name.front() <= '9')) {
-    refuse(std::string(what) + ": an identifier of lower-case letters, digits and '_' is wanted");
-  }
-}
-
-Settings Settings::parse(std::string_view url) {
-  try {
-    return read(url);
-  } catch (const LockError& error) {
-    base::refuse_without_password(url, error);
-  }
 }
 
 bool Settings::names_peer() const noexcept { return value_in(keywords, "requirepeer") != nullptr; }

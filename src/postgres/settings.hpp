@@ -42,6 +42,6 @@ struct Settings {
 };
 
 /// @throws LockError (`misconfigured`) where it is no plain lower-case identifier
-void check_identifier(std::string_view what, const std::string& name);
+void check_identifier(base::Literal what, const std::string& name);
 
 }  // namespace mortise::postgres

@@ -3,6 +3,8 @@
 // costs an addition or three, and with groups a look-up.
 #include <mortise/prometheus.hpp>
 
+#include "base/printable.hpp"
+
 #include <prometheus/counter.h>
 #include <prometheus/family.h>
 #include <prometheus/gauge.h>
@@ -57,6 +59,12 @@ std::string word_of(Released outcome) {
 
 double seconds(std::chrono::nanoseconds time) {
   return std::chrono::duration<double>(time).count();
+}
+
+// A page with one byte that is not UTF-8 is refused as a whole, with every other figure on it.
+ObserverOptions printable(ObserverOptions options) {
+  for (auto& [name, value] : options.labels) value = base::printable(std::move(value));
+  return options;
 }
 
 /// What is counted, as Prometheus has it: a family for each name.
@@ -147,7 +155,9 @@ struct Figures {
 class Counting final : public Observer {
  public:
   Counting(std::shared_ptr<::prometheus::Registry> registry, ObserverOptions options)
-      : registry_(std::move(registry)), options_(std::move(options)), families_(*registry_) {
+      : registry_(std::move(registry)),
+        options_(printable(std::move(options))),
+        families_(*registry_) {
     // Says now that a label is none, and not to whichever event is first.
     static_cast<void>(Family<Gauge>("mortise", "", options_.labels));
     if (!options_.group) all_ = std::make_unique<Figures>(families_, options_.labels, buckets());
@@ -196,7 +206,7 @@ class Counting final : public Observer {
 
   Figures& figures_of(std::string_view name) {
     if (all_) return *all_;
-    const std::string group = options_.group(name);
+    const std::string group = base::printable(options_.group(name));
     const std::scoped_lock lock(mutex_);
     std::unique_ptr<Figures>& figures = groups_[group];
     if (!figures) {

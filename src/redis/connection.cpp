@@ -209,7 +209,7 @@ void Connection::resolved() {
 void Connection::dialed() {
   std::optional<remote::Dialed> made = dialer_->take();
   if (!made) return;
-  if (!made->socket) return drop({Errc::unavailable, where_ + ": " + made->error});
+  if (!made->socket) return drop({made->code, where_ + ": " + made->error});
   race_.start(remote::adopt_stream(std::move(made->socket), made->peer, remote::Unsent::dropped,
                                    tls_, settings_.address.host));
   link_.enter(State::connecting);

@@ -25,6 +25,7 @@ void MasterSearch::start(Instant now) {
   outdated_ = 0;
   words_.clear();
   refusals_ = 0;
+  limits_ = 0;
   ask_next(now);
 }
 
@@ -68,7 +69,10 @@ SentinelAnswer MasterSearch::conclude() {
   }
   const bool for_good = refusals_ == order_.size();
   SentinelAnswer none;
-  none.failure = {for_good ? refused_as_ : Errc::unavailable,
+  const bool limited = limits_ == order_.size();
+  none.failure = {for_good  ? refused_as_
+                  : limited ? Errc::exhausted
+                            : Errc::unavailable,
                   "no sentinel tells where '" + settings_.sentinels->master + "' is: " + words_};
   return none;
 }
@@ -78,6 +82,7 @@ void MasterSearch::note(const Failure& why) {
     ++refusals_;
     refused_as_ = why.code == Errc::denied ? Errc::denied : Errc::misconfigured;
   }
+  if (why.code == Errc::exhausted) ++limits_;
   if (words_.size() >= longest_words) return;
   if (!words_.empty()) words_ += "; ";
   words_ += why.text.substr(0, longest_word);

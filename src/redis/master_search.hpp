@@ -44,6 +44,7 @@ class MasterSearch {
   std::size_t outdated_ = 0;  // how many said such
   std::string words_;
   std::size_t refusals_ = 0;             // that will not pass by themselves
+  std::size_t limits_ = 0;               // of this process, that kept us from asking
   Errc refused_as_ = Errc::unavailable;  // the last of them
 };
 

@@ -238,6 +238,11 @@ void SentinelTalk::take_address(const Reply& reply) {
   answered_ = true;
 }
 
+void SentinelTalk::fail_with_stream() {
+  const Failure why = stream_->failure();
+  fail(static_cast<Errc>(why.code.value()), why.text);
+}
+
 void SentinelTalk::fail(Errc code, const std::string& words) {
   fail({code, sentinel_.text() + ": " + words});
 }

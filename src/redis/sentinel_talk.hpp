@@ -66,6 +66,7 @@ class SentinelTalk {
   void take_address(const Reply& reply);
   void fail(Errc code, const std::string& words);
   void fail(Failure why);
+  void fail_with_stream();
 
   const Settings& settings_;
   base::Resolver resolver_;

@@ -18,17 +18,14 @@ namespace {
 constexpr int most_databases = 1 << 20;
 constexpr std::size_t longest_prefix = 128;
 
-[[noreturn]] void refuse(const std::string& words, Errc code = Errc::misconfigured) {
-  throw LockError(Failure(code, words));
-}
+using base::refuse_url;
 
-int database_of(std::string_view text, const char* where) {
+int database_of(std::string_view text, base::Literal where) {
   int number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc{} || end != text.data() + text.size() || number < 0 ||
       number >= most_databases) {
-    refuse(std::string("URL: the database in the ") + where + " is a number, not '" +
-           std::string(text) + "'");
+    refuse_url({"URL: the database in the ", where, " is a number from 0 to 1048575"});
   }
   return number;
 }
@@ -46,7 +43,7 @@ void read_master(base::Url& url, Settings& settings) {
   constexpr std::size_t longest_master = 128;
   constexpr std::uint16_t usual_port = 26379;
   if (url.hosts().empty()) {
-    refuse("URL: " + url.scheme() + " wants the sentinels: //host,host,host/master");
+    refuse_url("URL: no sentinels: redis+sentinel://host,host,host/master");
   }
   SentinelSettings sentinels;
   for (const std::string& host : url.hosts()) {
@@ -57,17 +54,17 @@ void read_master(base::Url& url, Settings& settings) {
   const std::size_t slash = path.find('/');
   sentinels.master = path.substr(0, slash);
   if (sentinels.master.empty()) {
-    refuse("URL: " + url.scheme() + " wants the master's name: //host,host,host/master");
+    refuse_url("URL: the master's name is missing: redis+sentinel://host,host,host/master");
   }
   if (!printable(sentinels.master) || sentinels.master.size() > longest_master) {
-    refuse("URL: the master's name is up to 128 visible characters");
+    refuse_url("URL: the master's name is up to 128 visible characters");
   }
   if (slash != std::string_view::npos) {
     settings.database = database_of(path.substr(slash + 1), "path");
   }
   sentinels.credentials = remote::Credentials::of(url, "sentinel-");
   if (!sentinels.credentials.user.empty() && !sentinels.credentials.has_password()) {
-    refuse("URL: sentinel-user without a password of its own");
+    refuse_url("URL: sentinel-user without a password of its own");
   }
   settings.sentinels = std::move(sentinels);
 }
@@ -75,16 +72,16 @@ void read_master(base::Url& url, Settings& settings) {
 void read_place(base::Url& url, Settings& settings) {
   if (url.scheme() == "redis+unix") {
     if (!url.hosts().empty() || url.path().size() < 2) {
-      refuse("URL: redis+unix wants the path of a socket: redis+unix:///run/redis.sock");
+      refuse_url("URL: redis+unix wants the path of a socket: redis+unix:///run/redis.sock");
     }
     settings.address = {.host = {}, .port = 0, .path = url.path()};
   } else {
     if (!url.has_authority()) {
-      refuse("URL: '//' is missing: " + url.scheme() + "://host:port");
+      refuse_url("URL: '//' is missing: redis://host:port");
     }
     if (is_by_sentinels(url)) return read_master(url, settings);
     if (url.hosts().size() != 1) {
-      refuse("URL: " + url.scheme() + " wants one host (for several see redlock://)");
+      refuse_url("URL: redis:// and rediss:// want one host (for several see redlock://)");
     }
     settings.address = base::Address::parse(url.hosts().front(), "redis", 6379);
   }
@@ -96,8 +93,7 @@ bool is_of_cluster(const base::Url& url) {
 
 void read_seeds(const base::Url& url, Settings& settings) {
   if (url.hosts().empty()) {
-    refuse("URL: " + url.scheme() + " wants servers of the cluster: " + url.scheme() +
-           "://host:port,host:port");
+    refuse_url("URL: no servers of the cluster: redis+cluster://host:port,host:port");
   }
   for (const std::string& host : url.hosts()) {
     settings.seeds.push_back(base::Address::parse(host, "redis", 6379));
@@ -107,15 +103,15 @@ void read_seeds(const base::Url& url, Settings& settings) {
 
 // What a cluster does not have, or does otherwise.
 void refuse_in_cluster(const Settings& settings) {
-  if (settings.database != 0) refuse("URL: a cluster has one database, which is 0");
+  if (settings.database != 0) refuse_url("URL: a cluster has one database, which is 0");
   if (settings.queue_mode == QueueMode::redisson) {
-    refuse(
+    refuse_url(
         "URL: interop=redisson is for one server; in a cluster each of Redisson's releases is"
         " sent to every server",
         Errc::unsupported);
   }
   if (settings.replicas != 0) {
-    refuse("URL: replicas is for one master so far, not for a cluster", Errc::unsupported);
+    refuse_url("URL: replicas is for one master so far, not for a cluster", Errc::unsupported);
   }
 }
 
@@ -128,7 +124,7 @@ void read_database(base::Url& url, Settings& settings) {
     settings.database = database_of(url.path().substr(1), "path");
   }
   if (const auto number = url.take("db")) {
-    if (in_path) refuse("URL: the database is given in the path and as db");
+    if (in_path) refuse_url("URL: the database is given in the path and as db");
     settings.database = database_of(*number, "query");
   }
 }
@@ -136,20 +132,20 @@ void read_database(base::Url& url, Settings& settings) {
 void read_credentials(base::Url& url, remote::Credentials& credentials) {
   credentials = remote::Credentials::of(url);
   if (!credentials.user.empty() && !credentials.has_password()) {
-    refuse("URL: a user without a password");
+    refuse_url("URL: a user without a password");
   }
 }
 
 void read_habits(base::Url& url, Settings& settings) {
   if (const auto name = url.take("client-name")) settings.client_name = *name;
-  if (!printable(settings.client_name)) refuse("URL: client-name holds a space or worse");
+  if (!printable(settings.client_name)) refuse_url("URL: client-name holds a space or worse");
   if (const auto prefix = url.take("prefix")) settings.prefix = *prefix;
   const bool braces = settings.prefix.find_first_of("{}") != std::string::npos;
   if (!printable(settings.prefix) || braces || settings.prefix.size() > longest_prefix) {
-    refuse("URL: prefix is up to 128 visible characters without braces");
+    refuse_url("URL: prefix is up to 128 visible characters without braces");
   }
   if (const auto eviction = url.take("eviction")) {
-    if (*eviction != "accepted") refuse("URL: eviction is 'accepted' or not given");
+    if (*eviction != "accepted") refuse_url("URL: eviction is 'accepted' or not given");
     settings.eviction_accepted = true;
   }
 }
@@ -157,9 +153,9 @@ void read_habits(base::Url& url, Settings& settings) {
 void read_queue_mode(base::Url& url, Settings& settings) {
   if (!url.take_flag("fair", true)) settings.queue_mode = QueueMode::unfair;
   if (const auto other = url.take("interop")) {
-    if (*other != "redisson") refuse("URL: interop is 'redisson', not '" + *other + "'");
+    if (*other != "redisson") refuse_url("URL: interop is 'redisson' or not given");
     if (settings.queue_mode == QueueMode::unfair) {
-      refuse("URL: fair=no and interop exclude each other");
+      refuse_url("URL: fair=no and interop exclude each other");
     }
     settings.queue_mode = QueueMode::redisson;
   }
@@ -174,7 +170,7 @@ void read_memory(base::Url& url, Settings& settings) {
   const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), seconds);
   if (error != std::errc{} || end != text->data() + text->size() || seconds < least ||
       seconds > most) {
-    refuse("URL: remember is a number of seconds from 60 to 31536000, not '" + *text + "'");
+    refuse_url("URL: remember is a number of seconds from 60 to 31536000");
   }
 }
 
@@ -182,17 +178,21 @@ void read_replicas(base::Url& url, Settings& settings) {
   const auto text = url.take("replicas");
   if (!text) return;
   if (text->size() != 1 || text->front() < '0' || text->front() > '8') {
-    refuse("URL: replicas is a number from 0 to 8, not '" + *text + "'");
+    refuse_url("URL: replicas is a number from 0 to 8");
   }
   settings.replicas = text->front() - '0';
 }
 
-Settings read(std::string_view text) {
+}  // namespace
+
+Settings Settings::parse(std::string_view text) {
   base::Url url(text);
   const bool of_cluster = is_of_cluster(url);
   if (url.scheme() != "redis" && url.scheme() != "rediss" && url.scheme() != "redis+unix" &&
       !of_cluster && !is_by_sentinels(url)) {
-    refuse("URL: not a Redis scheme: " + url.scheme());
+    refuse_url(
+        "URL: not a Redis scheme; those are redis, rediss, redis+unix, redis+sentinel, "
+        "rediss+sentinel, redis+cluster and rediss+cluster");
   }
   Settings settings;
   if (of_cluster) {
@@ -200,24 +200,15 @@ Settings read(std::string_view text) {
   } else {
     read_place(url, settings);
   }
-  const char* const by_sentinels = is_by_sentinels(url) ? "rediss+sentinel" : "rediss";
-  read_manners(url, of_cluster ? "rediss+cluster" : by_sentinels, settings);
+  const base::Literal by_sentinels =
+      is_by_sentinels(url) ? base::Literal("rediss+sentinel") : base::Literal("rediss");
+  read_manners(url, of_cluster ? base::Literal("rediss+cluster") : by_sentinels, settings);
   read_queue_mode(url, settings);
   read_memory(url, settings);
   read_replicas(url, settings);
   url.refuse_the_rest();
   if (of_cluster) refuse_in_cluster(settings);
   return settings;
-}
-
-}  // namespace
-
-Settings Settings::parse(std::string_view text) {
-  try {
-    return read(text);
-  } catch (const LockError& error) {
-    base::refuse_without_password(text, error);
-  }
 }
 
 std::string Settings::where() const {
@@ -230,7 +221,7 @@ std::string Settings::where() const {
   return text;
 }
 
-void read_manners(base::Url& url, std::string_view encrypted, Settings& settings) {
+void read_manners(base::Url& url, base::Literal encrypted, Settings& settings) {
   read_database(url, settings);
   read_credentials(url, settings.credentials);
   settings.tls = remote::read_tls(url, encrypted);

@@ -58,6 +58,6 @@ struct Settings {
 /// Reads what a URL says of its servers beside the place: database, credentials, TLS, client-name,
 /// prefix, eviction.
 /// @param encrypted the scheme that means TLS
-void read_manners(base::Url& url, std::string_view encrypted, Settings& settings);
+void read_manners(base::Url& url, base::Literal encrypted, Settings& settings);
 
 }  // namespace mortise::redis

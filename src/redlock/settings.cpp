@@ -15,13 +15,12 @@ namespace {
 constexpr std::size_t fewest = 3;
 constexpr std::size_t most = 15;
 
-[[noreturn]] void refuse(const std::string& words) {
-  throw LockError(Failure(Errc::misconfigured, words));
-}
+using base::refuse_url;
 
 std::vector<base::Address> sockets_of(const base::Url& url) {
   if (!url.hosts().empty() || url.path().empty()) {
-    refuse("URL: redlock+unix wants paths of sockets: redlock+unix:///run/a.sock,/run/b.sock,...");
+    refuse_url(
+        "URL: redlock+unix wants paths of sockets: redlock+unix:///run/a.sock,/run/b.sock,...");
   }
   std::vector<base::Address> addresses;
   std::string_view rest = url.path();
@@ -29,7 +28,7 @@ std::vector<base::Address> sockets_of(const base::Url& url) {
     const std::string_view path = rest.substr(0, rest.find(','));
     rest.remove_prefix(std::min(path.size() + 1, rest.size()));
     if (path.size() < 2 || path.front() != '/') {
-      refuse("URL: a path of a socket begins with '/', not '" + std::string(path) + "'");
+      refuse_url("URL: the path of each socket begins with '/'");
     }
     addresses.push_back({.host = {}, .port = 0, .path = std::string(path)});
   }
@@ -38,7 +37,7 @@ std::vector<base::Address> sockets_of(const base::Url& url) {
 
 std::vector<base::Address> addresses_of(const base::Url& url) {
   if (url.scheme() == "redlock+unix") return sockets_of(url);
-  if (!url.has_authority()) refuse("URL: '//' is missing: " + url.scheme() + "://a,b,c");
+  if (!url.has_authority()) refuse_url("URL: '//' is missing: redlock://a,b,c");
   std::vector<base::Address> addresses;
   for (const std::string& host : url.hosts()) {
     addresses.push_back(base::Address::parse(host, "redlock", 6379));
@@ -46,16 +45,18 @@ std::vector<base::Address> addresses_of(const base::Url& url) {
   return addresses;
 }
 
-Settings read(std::string_view text) {
+}  // namespace
+
+Settings Settings::parse(std::string_view text) {
   base::Url url(text);
   if (url.scheme() != "redlock" && url.scheme() != "redlocks" && url.scheme() != "redlock+unix") {
-    refuse("URL: not a Redlock scheme: " + url.scheme());
+    refuse_url("URL: not a Redlock scheme; those are redlock, redlocks and redlock+unix");
   }
   const std::vector<base::Address> addresses = addresses_of(url);
   if (addresses.size() < fewest || addresses.size() > most) {
-    refuse("URL: " + url.scheme() + " wants 3 to 15 servers, not " +
-           std::to_string(addresses.size()) +
-           "; with one or two the loss of one is the loss of the locks (redis:// leads to one)");
+    refuse_url(
+        "URL: redlock wants 3 to 15 servers; with one or two the loss of one is the loss of the "
+        "locks (redis:// leads to one)");
   }
   redis::Settings common;
   redis::read_manners(url, "redlocks", common);
@@ -66,21 +67,11 @@ Settings read(std::string_view text) {
     const auto same = std::find_if(
         settings.nodes.begin(), settings.nodes.end(),
         [&](const redis::Settings& other) { return other.address.text() == address.text(); });
-    if (same != settings.nodes.end()) refuse("URL: " + address.text() + " is named twice");
+    if (same != settings.nodes.end()) refuse_url("URL: a server is named twice");
     settings.nodes.push_back(common);
     settings.nodes.back().address = address;
   }
   return settings;
-}
-
-}  // namespace
-
-Settings Settings::parse(std::string_view text) {
-  try {
-    return read(text);
-  } catch (const LockError& error) {
-    base::refuse_without_password(text, error);
-  }
 }
 
 std::string Settings::text() const {

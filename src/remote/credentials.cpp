@@ -4,6 +4,8 @@
 
 #include <mortise/error.hpp>
 
+#include "base/system_error.hpp"
+
 #include <cerrno>
 #include <cstddef>
 #include <cstdio>
@@ -21,11 +23,6 @@ constexpr std::size_t longest_password = 4096;
   throw LockError(Failure(as, words));
 }
 
-/// @return whether this process has no room to read anything by now: that passes.
-bool lacks_room(int error) noexcept {
-  return error == EMFILE || error == ENFILE || error == ENOMEM;
-}
-
 Credentials with_parameters(base::Url& url, const std::string& before, Credentials credentials) {
   int sources = credentials.password ? 1 : 0;
   if (const auto file = url.take(before + "password-file")) {
@@ -38,7 +35,9 @@ Credentials with_parameters(base::Url& url, const std::string& before, Credentia
   if (const auto variable = url.take(before + "password-env")) {
     const char* const value = std::getenv(variable->c_str());
     if (value == nullptr) {
-      refuse_credentials("URL: " + before + "password-env: no environment variable " + *variable);
+      // Not its name: somebody may have put the password itself there.
+      refuse_credentials("URL: " + before +
+                         "password-env names an environment variable that is not set");
     }
     credentials.password = value;
     ++sources;
@@ -61,10 +60,11 @@ Credentials Credentials::of(base::Url& url, const std::string& before) {
 
 std::optional<std::string> Credentials::current() const {
   if (password_file.empty()) return password;
-  const std::string which = option + " " + password_file;
+  // Not its name: somebody may have put the password itself there.
+  const std::string which = "the file of " + option;
   const auto refuse_unread = [&](int error) {
     refuse_credentials(which + " cannot be read: " + std::generic_category().message(error),
-                       lacks_room(error) ? Errc::exhausted : Errc::misconfigured);
+                       base::errc_of(error, Errc::misconfigured));
   };
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(
       std::fopen(password_file.c_str(), "rbe"), [](std::FILE* f) { return std::fclose(f); });

@@ -9,6 +9,7 @@
 #include "base/handed_over.hpp"
 #include "base/keep_alive.hpp"
 #include "base/quiet_thread.hpp"
+#include "base/system_error.hpp"
 
 #include <fcntl.h>
 #include <sys/eventfd.h>
@@ -19,6 +20,7 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
+#include <new>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -44,9 +46,10 @@ std::string one_line(const char* said) {
   return line.empty() ? "the connector failed without a word" : line;
 }
 
-Dialed refused(std::string why) {
+Dialed refused(std::string why, Errc code = Errc::unavailable) {
   Dialed none;
   none.error = std::move(why);
+  none.code = code;
   return none;
 }
 
@@ -59,7 +62,9 @@ Dialed judge(int given) {
     const int error = errno;
     // Two connections that share a stream would take each other's answers for their own.
     if (error == EBUSY) return refused("the connector gave a connection that is in use already");
-    if (error == ENOMEM) return refused("no memory for what the connector gave");
+    if (base::is_limit(error)) {
+      return refused("no room for what the connector gave: " + words_of(error), Errc::exhausted);
+    }
     return refused("what the connector gave is no socket: " + words_of(error));
   }
   const int fd = dialed.socket.get();
@@ -88,6 +93,13 @@ Dialed judge(int given) {
 Dialed call(const Connector& connector, const std::string& host, std::uint16_t port) {
   try {
     return judge(connector(host, port));
+  } catch (const std::bad_alloc&) {
+    return refused("no memory", Errc::exhausted);
+  } catch (const std::system_error& error) {
+    // The connector's own socket() may have found no descriptor.
+    const std::error_condition why = error.code().default_error_condition();
+    const bool system = why.category() == std::generic_category();
+    return refused(one_line(error.what()), base::errc_of(system ? why.value() : 0));
   } catch (const std::exception& error) {
     return refused(one_line(error.what()));
   } catch (...) {
@@ -136,6 +148,7 @@ void Dialer::Shared::run() {
     made.dialed = call(*connector, host, port);
   } catch (const std::exception&) {
     made.dialed.error = "no memory";
+    made.dialed.code = Errc::exhausted;
   }
 }
 
@@ -192,8 +205,8 @@ void Dialer::rest() noexcept {
   forget();
 }
 
-void Dialer::know(std::string error) {
-  known_ = refused(std::move(error));
+void Dialer::know(std::string error, Errc code) {
+  known_ = refused(std::move(error), code);
   if (answered_) static_cast<void>(::eventfd_write(answered_.get(), 1));
 }
 
@@ -201,7 +214,8 @@ void Dialer::start() {
   known_.reset();
   if (!answered_) {
     answered_ = base::UniqueFd::open([] { return ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); });
-    if (!answered_) return know("no descriptor: " + words_of(errno));
+    const int error = errno;
+    if (!answered_) return know("no descriptor: " + words_of(error), base::errc_of(error));
   }
   std::optional<Dialed> old;  // closed after the mutex was left
   const std::lock_guard lock(shared_->mutex);
@@ -214,7 +228,7 @@ void Dialer::start() {
     base::detached_thread([shared = shared_] { shared->run(); });
     shared_->running = true;
   } catch (const std::exception& error) {
-    know(std::string("no thread for the connector: ") + error.what());
+    know(std::string("no thread for the connector: ") + error.what(), Errc::exhausted);
   }
 }
 

@@ -23,11 +23,13 @@ inline constexpr const char* connector_is_late = "the connector gives no connect
 /// @throws LockError (`misconfigured`) where there is nothing to call
 [[nodiscard]] std::shared_ptr<const Connector> shared(Connector connector);
 
-/// What came of a call: a connected stream socket that does not block, or the words of the failure.
+/// What came of a call: a connected stream socket that does not block, or the words of the failure
+/// and its code.
 struct Dialed {
   base::UniqueFd socket{};
   base::Endpoint peer{};  ///< as far as the socket knows it
   std::string error{};
+  Errc code = Errc::unavailable;
 };
 
 /// Calls the connector for one address, at most once at a time. Another address has a dialer of its
@@ -63,7 +65,7 @@ class Dialer {
 
  private:
   struct Shared;
-  void know(std::string error);
+  void know(std::string error, Errc code);
 
   base::UniqueFd answered_;  // an eventfd
   std::shared_ptr<Shared> shared_;

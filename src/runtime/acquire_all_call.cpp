@@ -4,6 +4,7 @@
 #include "runtime/acquire_all_call.hpp"
 
 #include "base/one_by_one.hpp"
+#include "base/printable.hpp"
 #include "core/figures.hpp"
 #include "runtime/gathered.hpp"
 #include "runtime/release_all.hpp"
@@ -36,7 +37,8 @@ Fate fate_of(const Failure& failure) noexcept {
   return unanswered ? Fate::unanswered : Fate::failed;
 }
 
-Failure told_by_name(const std::string& name, Failure failure) {
+Failure told_by_name(const std::string& bytes, Failure failure) {
+  const std::string name = base::printable(bytes);
   const std::string& text = failure.text;
   const bool named = text.compare(0, name.size(), name) == 0 &&
                      (text.size() == name.size() || text[name.size()] == ':');

@@ -5,6 +5,7 @@
 #include "base/farewell.hpp"
 #include "base/mutant.hpp"
 #include "base/one_by_one.hpp"
+#include "base/printable.hpp"
 #include "base/random_id.hpp"
 #include "base/span.hpp"
 #include "runtime/asking.hpp"
@@ -35,7 +36,7 @@ constexpr std::size_t most_news = 10'000;
 std::string host_and_pid() {
   std::array<char, 65> host{};
   if (::gethostname(host.data(), host.size() - 1) != 0) host = {"?"};
-  return std::string(host.data()) + ":" + std::to_string(::getpid());
+  return base::printable(host.data()) + ":" + std::to_string(::getpid());
 }
 
 // 96 bits: a thousand million clients of one server find two alike once in a hundred thousand

@@ -5,6 +5,7 @@
 #include <mortise/client.hpp>
 #include <mortise/listing.hpp>
 
+#include "base/printable.hpp"
 #include "core/figures.hpp"
 #include "core/terms.hpp"
 #include "runtime/asking.hpp"
@@ -27,6 +28,9 @@ void Listing::answered(NamePage page) {
 
 void QueueLook::answered(NameQueue queue) {
   if (!begin_completion()) return;
+  // Other clients have written them.
+  for (HolderEntry& each : queue.holders) each.label = base::printable(std::move(each.label));
+  for (WaiterEntry& each : queue.waiters) each.label = base::printable(std::move(each.label));
   queue_ = std::move(queue);
   finish();
 }

@@ -3,10 +3,28 @@
 #include <mortise/operation.hpp>
 
 #include "base/futex.hpp"
+#include "base/printable.hpp"
 
 #include <unistd.h>
 
+#include <utility>
+
 namespace mortise {
+namespace {
+
+/// What a backend says passes here on its way to callers and observers. A backend may append bytes
+/// of a server to a failure, and a label is whatever another client has written.
+Failure printable(Failure why) {
+  why.text = base::printable(std::move(why.text));
+  return why;
+}
+
+std::optional<Holder> printable(std::optional<Holder> holder) {
+  if (holder) holder->label = base::printable(std::move(holder->label));
+  return holder;
+}
+
+}  // namespace
 
 std::string AttemptId::text() const {
   // Part of every request, so not by printf, which takes five times as long.
@@ -58,7 +76,7 @@ void Operation::trouble(Failure why) {
   {
     const std::lock_guard hold(trouble_mutex_);
     news = static_cast<bool>(why) != trouble_.has_value();
-    trouble_ = why ? std::optional(std::move(why)) : std::nullopt;
+    trouble_ = why ? std::optional(printable(std::move(why))) : std::nullopt;
     in_trouble_.store(trouble_.has_value());
   }
   // The caller counts how long the trouble lasts.
@@ -72,7 +90,7 @@ std::optional<Failure> Operation::trouble() const {
 
 void Operation::failed(Failure why) {
   if (!begin_completion()) return;
-  failure_ = std::move(why);
+  failure_ = printable(std::move(why));
   finish();
 }
 
@@ -90,7 +108,7 @@ Instant Acquisition::sent(Instant now) noexcept {
 void Acquisition::queued(std::optional<Holder> holder) {
   {
     const std::lock_guard hold(holder_mutex_);
-    holder_ = std::move(holder);
+    holder_ = printable(std::move(holder));
   }
   progress_.store(Progress::queued);
   queued_.store(true);
@@ -145,7 +163,7 @@ void Release::stands() {
 
 void Inspection::answered(std::optional<Holder> holder) {
   if (!begin_completion()) return;
-  holder_ = std::move(holder);
+  holder_ = printable(std::move(holder));
   finish();
 }
 

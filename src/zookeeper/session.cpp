@@ -3,6 +3,7 @@
 #include "zookeeper/session.hpp"
 
 #include "base/error_words.hpp"
+#include "base/system_error.hpp"
 #include "remote/backoff.hpp"
 
 #include <poll.h>
@@ -50,6 +51,7 @@ void Session::urge(Instant now) {
 
 void Session::begin(Instant now) {
   resolve_error_.clear();
+  resolve_code_ = Errc::unavailable;
   endpoints_.assign(settings_.servers.size(), {});
   unresolved_ = settings_.servers.size();
   while (resolvers_.size() < settings_.servers.size()) {
@@ -83,8 +85,7 @@ void Session::resolved(Instant now) {
   std::vector<std::string> all;
   for (const auto& some : endpoints_) all.insert(all.end(), some.begin(), some.end());
   if (all.empty()) {
-    trouble_ = unavailable(resolve_error_);
-    trouble_.code = resolve_code_;
+    trouble_ = {resolve_code_, where_ + ": " + resolve_error_};
     ++failures_;
     pause(now);
     owner_.session_down(*this);
@@ -373,7 +374,8 @@ Failure Session::failure() const {
     return unavailable(state_ == State::connecting ? "no connection in time" : "no answer in time");
   }
   if (wire.error() == 0) return unavailable("no answer");
-  return unavailable(std::generic_category().message(wire.error()));
+  return {base::errc_of(wire.error()),
+          where_ + ": " + std::generic_category().message(wire.error())};
 }
 
 }  // namespace mortise::zookeeper

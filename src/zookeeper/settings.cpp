@@ -17,17 +17,15 @@ using std::chrono::milliseconds;
 // The path of a node costs its session's budget, and each list and watch.
 constexpr std::size_t longest_root = 200;
 constexpr std::size_t most_servers = 32;
-constexpr std::string_view encrypted = "zookeeper+tls";
+constexpr base::Literal encrypted = "zookeeper+tls";
 constexpr std::uint16_t usual_port = 2181;
 constexpr std::uint16_t usual_port_for_tls = 2281;  // of ZooKeeper's own pages
 constexpr milliseconds shortest_session{100};
 constexpr milliseconds longest_session{24 * 60 * 60 * 1'000};
 
-[[noreturn]] void refuse(const std::string& words) {
-  throw LockError(Failure(Errc::misconfigured, words));
-}
+using base::refuse_url;
 
-milliseconds duration(const char* key, std::string_view text) {
+milliseconds duration(base::Literal key, std::string_view text) {
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   const std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
@@ -35,17 +33,16 @@ milliseconds duration(const char* key, std::string_view text) {
     if (unit == "ms") return milliseconds(number);
     if (unit == "s") return milliseconds(number * 1'000);
   }
-  refuse("URL: " + std::string(key) + " is a time such as 10s or 500ms, not '" + std::string(text) +
-         "'");
+  refuse_url({"URL: ", key, " is a time such as 10s or 500ms, of at most 24 h"});
 }
 
 /// Only what every client and shell shows alike; ZooKeeper itself allows more.
 bool plain(char c) noexcept { return c > ' ' && c < 0x7f && c != '"' && c != '\'' && c != '\\'; }
 
 void check_root(const std::string& root) {
-  if (root.size() > longest_root) refuse("URL: the path is longer than 200 bytes");
+  if (root.size() > longest_root) refuse_url("URL: the path is longer than 200 bytes");
   if (!std::all_of(root.begin(), root.end(), plain)) {
-    refuse("URL: the path has a space, a quotation mark, or worse");
+    refuse_url("URL: the path has a space, a quotation mark, or worse");
   }
   std::string_view rest = root;
   for (bool first = true; !rest.empty(); first = false) {
@@ -53,24 +50,24 @@ void check_root(const std::string& root) {
     const std::string_view part = rest.substr(0, rest.find('/'));
     rest.remove_prefix(part.size());
     if (part.empty() || part == "." || part == "..") {
-      refuse("URL: the path has a part that is empty, '.' or '..'");
+      refuse_url("URL: the path has a part that is empty, '.' or '..'");
     }
-    if (first && part == "zookeeper") refuse("URL: /zookeeper belongs to the server itself");
+    if (first && part == "zookeeper") refuse_url("URL: /zookeeper belongs to the server itself");
   }
 }
 
 void read_place(base::Url& url, Settings& settings) {
-  if (!url.has_authority()) refuse("URL: '//' is missing: " + url.scheme() + "://a,b,c/locks");
-  if (url.hosts().empty()) refuse("URL: zookeeper wants a host: zookeeper://a,b,c/locks");
-  if (url.hosts().size() > most_servers) refuse("URL: zookeeper has at most 32 hosts");
-  const std::uint16_t port = url.scheme() == encrypted ? usual_port_for_tls : usual_port;
+  if (!url.has_authority()) refuse_url("URL: '//' is missing: zookeeper://a,b,c/locks");
+  if (url.hosts().empty()) refuse_url("URL: zookeeper wants a host: zookeeper://a,b,c/locks");
+  if (url.hosts().size() > most_servers) refuse_url("URL: zookeeper has at most 32 hosts");
+  const std::uint16_t port = url.scheme() == encrypted.text() ? usual_port_for_tls : usual_port;
   for (const std::string& host : url.hosts()) {
     settings.servers.push_back(base::Address::parse(host, "zookeeper", port));
   }
   if (!url.path().empty()) {
     settings.root = url.path();
     if (settings.root.back() == '/') settings.root.pop_back();
-    if (settings.root.empty()) refuse("URL: locks want a path of their own, not /");
+    if (settings.root.empty()) refuse_url("URL: locks want a path of their own, not /");
     check_root(settings.root);
   }
 }
@@ -78,35 +75,36 @@ void read_place(base::Url& url, Settings& settings) {
 void read_credentials(base::Url& url, remote::Credentials& credentials) {
   credentials = remote::Credentials::of(url);
   if (credentials.user.empty() == credentials.has_password()) {
-    refuse("URL: user and password belong together");
+    refuse_url("URL: user and password belong together");
   }
-  if (credentials.user.find(':') != std::string::npos) refuse("URL: a user name has no ':'");
+  if (credentials.user.find(':') != std::string::npos) refuse_url("URL: a user name has no ':'");
 }
 
 void read_habits(base::Url& url, Settings& settings) {
   if (const auto session = url.take("session")) {
     settings.session = duration("session", *session);
     if (settings.session < shortest_session || settings.session > longest_session) {
-      refuse("URL: session is 100 ms to 24 h");
+      refuse_url("URL: session is 100 ms to 24 h");
     }
   }
   if (const auto margin = url.take("margin")) {
     settings.margin = duration("margin", *margin);
-    if (settings.margin < least_margin) refuse("URL: margin is at least 20 ms");
+    if (settings.margin < least_margin) refuse_url("URL: margin is at least 20 ms");
   }
   if (settings.margin * 2 > settings.session) {
-    refuse("URL: the margin takes more than half of the session: make session longer than " +
-           std::to_string(settings.margin.count() * 2) + " ms, or margin shorter");
+    refuse_url(
+        "URL: the margin takes more than half of the session: make session more than twice as long "
+        "as margin, which is 1 s by default");
   }
   const bool known = !settings.credentials.user.empty();
   const bool certified = settings.tls && !settings.tls->certificate.empty();
   const std::string acl = url.take("acl").value_or(known ? "creator" : "world");
   if (acl != "world" && acl != "creator") {
-    refuse("URL: acl is world or creator, not '" + acl + "'");
+    refuse_url("URL: acl is world or creator");
   }
   settings.creator_only = acl == "creator";
   if (settings.creator_only && !known && !certified) {
-    refuse("URL: acl=creator needs a user and a password, or cert and key of zookeeper+tls");
+    refuse_url("URL: acl=creator needs a user and a password, or cert and key of zookeeper+tls");
   }
 }
 
@@ -117,34 +115,19 @@ void read_interop(base::Url& url, Settings& settings) {
   } else if (interop == "kazoo") {
     settings.naming = Naming::kazoo;
   } else if (interop != "mutex") {
-    refuse("URL: interop is mutex, readwrite or kazoo, not '" + interop + "'");
+    refuse_url("URL: interop is mutex, readwrite or kazoo");
   }
 }
 
-void refuse_what_is_not_there(base::Url& url) {
-  if (url.take("tls")) refuse("URL: tls: TLS is meant by the scheme, zookeeper+tls://");
-  for (const char* const key : {"sasl", "mechanism", "principal", "keytab"}) {
-    if (url.take(key)) {
-      refuse("URL: " + std::string(key) +
-             ": the ZooKeeper C client of this build has no SASL; credentials are digest");
+void refuse_what_is_not_there(const base::Url& url) {
+  if (url.has("tls")) refuse_url("URL: tls: TLS is meant by the scheme, zookeeper+tls://");
+  for (const base::Literal key : {base::Literal("sasl"), base::Literal("mechanism"),
+                                  base::Literal("principal"), base::Literal("keytab")}) {
+    if (url.has(key.text())) {
+      refuse_url({"URL: ", key,
+                  ": the ZooKeeper C client of this build has no SASL; credentials are digest"});
     }
   }
-}
-
-Settings read(std::string_view text) {
-  base::Url url(text);
-  if (url.scheme() != "zookeeper" && url.scheme() != encrypted) {
-    refuse("URL: not a ZooKeeper scheme: " + url.scheme());
-  }
-  Settings settings;
-  read_place(url, settings);
-  read_credentials(url, settings.credentials);
-  refuse_what_is_not_there(url);
-  settings.tls = remote::read_tls(url, encrypted);
-  read_habits(url, settings);
-  read_interop(url, settings);
-  url.refuse_the_rest();
-  return settings;
 }
 
 }  // namespace
@@ -155,11 +138,19 @@ std::optional<std::string> Settings::digest() const {
 }
 
 Settings Settings::parse(std::string_view text) {
-  try {
-    return read(text);
-  } catch (const LockError& error) {
-    base::refuse_without_password(text, error);
+  base::Url url(text);
+  if (url.scheme() != "zookeeper" && url.scheme() != encrypted.text()) {
+    refuse_url("URL: not a ZooKeeper scheme; those are zookeeper and zookeeper+tls");
   }
+  Settings settings;
+  read_place(url, settings);
+  read_credentials(url, settings.credentials);
+  refuse_what_is_not_there(url);
+  settings.tls = remote::read_tls(url, encrypted);
+  read_habits(url, settings);
+  read_interop(url, settings);
+  url.refuse_the_rest();
+  return settings;
 }
 
 std::string Settings::text() const {

@@ -91,9 +91,8 @@ TEST_F(ZooKeeperRights, OfAFileThatCannotBeReadAreMissedInWords) {
   Client mine(url_of("shop", "&password-file=/no/such/file"));
   const Failure failure = failure_of([&] { mine.check(3s); });
   EXPECT_EQ(failure.code, Errc::misconfigured) << failure.text;
-  EXPECT_THAT(failure.text,
-              HasSubstr(": password-file /no/such/file cannot be read: No such file or"
-                        " directory: misconfigured"));
+  EXPECT_THAT(failure.text, HasSubstr(": the file of password-file cannot be read: No such file or"
+                                      " directory: misconfigured"));
   EXPECT_EQ(failure.text.find("misconfigured"), failure.text.rfind("misconfigured"))
       << failure.text;
 }

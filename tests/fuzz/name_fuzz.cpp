@@ -4,6 +4,7 @@
 // checks of the core, and the texts that backends make of names, read back.
 #include "base/address.hpp"
 #include "base/path_name.hpp"
+#include "base/printable.hpp"
 #include "core/terms.hpp"
 #include "fuzz/fuzz.hpp"
 #ifdef MORTISE_WITH_REDIS
@@ -68,7 +69,7 @@ void check_address(std::string_view text) {
 void check_options(fuzz::Input& input, std::string_view label) {
   LockOptions options;
   options.label = label;
-  check(core::check(options), label.size() <= core::longest_label && fuzz::is_one_line(label));
+  check(core::check(options), label.size() <= core::longest_label && base::is_printable(label));
   const auto number = [&] { return static_cast<std::int64_t>(input.number()); };
   options.lease = std::chrono::milliseconds(number());
   options.max_hold = std::chrono::milliseconds(number());

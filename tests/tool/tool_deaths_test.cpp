@@ -82,6 +82,52 @@ TEST_F(ToolDeaths, OfTheKeeperEndTheCommandAtOnce) {
   EXPECT_TRUE(is_free(url(), "a"));
 }
 
+// Leaves its group and session. Its main thread ends, another one goes on: the state is Z.
+constexpr const char* headless =
+    "import ctypes, os, threading, time\n"
+    "os.setsid()\n"
+    "def work():\n"
+    "  while True: time.sleep(0.01)\n"
+    "threading.Thread(target=work).start()\n"
+    "with open(os.environ['F'] + '/headless.new', 'w') as file: file.write(str(os.getpid()))\n"
+    "os.rename(os.environ['F'] + '/headless.new', os.environ['F'] + '/headless')\n"
+    "SYS_exit = {'x86_64': 60}.get(os.uname().machine, 93)\n"
+    "ctypes.CDLL(None).syscall(SYS_exit, 0)\n";
+
+TEST_F(ToolDeaths, EndAProcessWhoseMainThreadHasEnded) {
+  std::ofstream(file("headless.py")) << headless;
+  const std::string begin =
+      "python3 $F/headless.py & until [ -s $F/headless ]; do sleep 0.01; done; ";
+  RunningTool tool =
+      start(with_shell({"run", url(), "a", "--lease", "600ms"}, begin + "note t; sleep 1000"));
+  ASSERT_GT(noted("t"), 0);
+  const pid_t of_keeper = noted("headless");
+  ASSERT_TRUE(eventually([&] { return state_of(of_keeper) == 'Z'; }));
+  EXPECT_FALSE(is_gone(of_keeper));
+  std::filesystem::remove(file("locks/a.lock"));
+  EXPECT_EQ(tool.wait().status, 76);
+  EXPECT_TRUE(is_gone(of_keeper)) << "the keeper has left it";
+
+  std::filesystem::remove(file("headless"));
+  RunningTool next = start(with_shell({"run", url(), "b"}, begin + "note u; sleep 1000"));
+  ASSERT_GT(noted("u"), 0);
+  const pid_t of_front = noted("headless");
+  ASSERT_TRUE(eventually([&] { return state_of(of_front) == 'Z'; }));
+  next.signal_keeper(SIGKILL);
+  EXPECT_EQ(next.wait().status, 76);
+  EXPECT_TRUE(is_gone(of_front)) << "the front has left it";
+}
+
+TEST_F(ToolDeaths, AreNotOverWhileAThreadOfTheCommandWorks) {
+  std::ofstream(file("headless.py")) << headless;
+  const ToolResult result = call(
+      with_shell({"run", url(), "a", "--lease", "600ms"},
+                 "python3 $F/headless.py & until [ -s $F/headless ]; do sleep 0.01; done; exit 3"));
+  EXPECT_EQ(result.status, 3) << result.err;
+  EXPECT_TRUE(is_gone(noted("headless")));
+  EXPECT_TRUE(is_free(url(), "a"));
+}
+
 // Each member is gone before anybody can find it in a list: only its group can be sent a signal.
 constexpr const char* chains =
     "import os, signal\n"

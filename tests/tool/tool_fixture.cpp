@@ -10,7 +10,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <sstream>
+#include <system_error>
 #include <utility>
 
 namespace mortise::test {
@@ -85,6 +87,14 @@ char state_of(pid_t pid) {
   const std::string stat = text_of("/proc/" + std::to_string(pid) + "/stat");
   const std::size_t name_end = stat.rfind(')');
   return name_end == std::string::npos ? 'Z' : stat[name_end + 2];
+}
+
+bool is_gone(pid_t pid) {
+  if (state_of(pid) != 'Z') return false;
+  // Where other threads work, the main thread is a task beside theirs.
+  std::error_code none;
+  const std::filesystem::directory_iterator tasks("/proc/" + std::to_string(pid) + "/task", none);
+  return none || std::distance(begin(tasks), end(tasks)) <= 1;
 }
 
 void put_behind(pid_t first, pid_t last) {

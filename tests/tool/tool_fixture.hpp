@@ -54,9 +54,11 @@ class RunningTool {
   std::optional<int> status_;
 };
 
-/// @return the state letter of a process, as in ps; 'Z' too where there is none.
+/// @return the state letter of a process, as in ps, which is that of its main thread; 'Z' too where
+/// there is none.
 [[nodiscard]] char state_of(pid_t pid);
-[[nodiscard]] inline bool is_gone(pid_t pid) { return state_of(pid) == 'Z'; }
+/// @return whether none of its threads is left.
+[[nodiscard]] bool is_gone(pid_t pid);
 /// Has both on one processor, on which `last` goes on only while `first` has nothing to do.
 void put_behind(pid_t first, pid_t last);
 /// Ends that for a process that was forked by the last one: on a busy machine it would not even get

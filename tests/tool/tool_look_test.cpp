@@ -145,6 +145,12 @@ TEST_F(ToolLook, ShowsWhatCannotBeSeen) {
                                        "\n");
 }
 
+TEST_F(ToolLook, EscapesInJsonWhatATerminalWouldObey) {
+  hold({"a\x1b\x7f\xc2\x9b\xe2\x80\xa8\xe2\x80\xae\xd8\x9c\xf3\xa0\x81\x81z"});
+  EXPECT_THAT(call({"list", url(), "--json"}).out,
+              HasSubstr(R"("a\u001b\u007f\u009b\u2028\u202e\u061c\udb40\udc41z")"));
+}
+
 TEST_F(ToolLook, FailsWhereNobodyTakesWhatItPrints) {
   hold({"a"});
   for (const char* verb : {"list", "watch", "check"}) {

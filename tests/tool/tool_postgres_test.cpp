@@ -9,6 +9,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace mortise::test {
 namespace {
@@ -89,6 +90,34 @@ TEST_F(ToolPostgres, NamesARoleThatIsNotThere) {
   EXPECT_EQ(unknown.status, 78) << unknown.err;
   EXPECT_THAT(unknown.err, HasSubstr("nobody_here"));
   EXPECT_EQ(migrate().status, 0) << "what failed has left nothing";
+}
+
+TEST_F(ToolPostgres, GivesItsRightsToARoleOfAnyName) {
+  const std::pair<const char*, const char*> roles[] = {
+      {"shop-app", "shop-app"},
+      {"a\"b", "a%22b"},
+      {"user@project.iam", "user%40project.iam"},
+      {"Shop App", "Shop%20App"},
+      {"x; DROP ROLE shop --", "x%3B%20DROP%20ROLE%20shop%20--"},
+      {"current_user", "current_user"}};
+  PostgresTalk superuser = server().talk();
+  for (const auto& [role, encoded] : roles) {
+    superuser.run(
+        superuser.value("SELECT format('CREATE ROLE %I LOGIN PASSWORD %L', $1::text, $2::text)",
+                        {role, postgres_password}));
+    const ToolResult made = call({"migrate", server().owner_url(), "--role", role});
+    EXPECT_EQ(made.status, 0) << role << made.err;
+    const std::string url = PostgresServer::url_by(server().port(), encoded);
+    EXPECT_EQ(call({"run", url, "a", "--", "true"}).status, 0) << role;
+  }
+  EXPECT_EQ(superuser.value("SELECT count(*) FROM pg_roles WHERE rolname = 'shop'"), "1");
+}
+
+TEST_F(ToolPostgres, GivesNoRightsToEveryRole) {
+  const ToolResult refused = call({"migrate", server().owner_url(), "--role", "public"});
+  EXPECT_EQ(refused.status, 78);
+  EXPECT_THAT(refused.err, HasSubstr("every role"));
+  EXPECT_EQ(call({"migrate", server().owner_url(), "--role", std::string(64, 'r')}).status, 78);
 }
 
 TEST_F(ToolPostgres, SaysThatNobodyAnswers) {

@@ -18,6 +18,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
+#include <fstream>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -38,6 +39,18 @@ class ToolRedis : public ToolTest {
   }
   [[nodiscard]] std::string store() const { return server_->url(); }
   RedisServer& server() { return *server_; }
+  /// Writes a label into the store, as a program that is not ours might.
+  void replace_label(const std::string& old, const std::string& label) {
+    static_cast<void>(server().talk().expect_ok(
+        {"EVAL",
+         "for _, key in ipairs(redis.call('KEYS', '*')) do "
+         "  local o = redis.call('TYPE', key).ok == 'hash' and redis.call('HGET', key, 'o') "
+         "  local at = o and string.find(o, ARGV[1], 1, true) "
+         "  if at then redis.call('HSET', key, 'o', string.sub(o, 1, at - 1) .. ARGV[2]) end "
+         "end "
+         "return 1",
+         "0", old, label}));
+  }
   /// Deaf to TERM; notes "t".
   [[nodiscard]] Words deaf(const std::string& lease) const {
     return with_shell({"run", store(), "a", "--lease", lease},
@@ -58,6 +71,59 @@ TEST_F(ToolRedis, EndsACommandWhoseHoldWasForcedOpen) {
   EXPECT_EQ(tool.wait().status, 76);
   EXPECT_TRUE(is_gone(command));
   EXPECT_EQ(call({"release", store(), "a", "--force"}).status, 1);
+}
+
+// A reader that takes each number for a double and prints the shortest text of it, as JavaScript.
+constexpr const char* reader_of_doubles =
+    "import decimal, json, sys\n"
+    "found = json.load(sys.stdin, parse_int=float)\n"
+    "for key in sys.argv[1].split('.'):\n"
+    "  found = found[int(key) if isinstance(found, list) else key]\n"
+    "if isinstance(found, float): found = 'number %d' % int(decimal.Decimal(repr(found)))\n"
+    "print(found)\n";
+
+TEST_F(ToolRedis, PrintsTokensThatEveryReaderOfJsonKeeps) {
+  RunningTool tool = start(
+      with_shell({"run", store(), "a"}, "echo $MORTISE_TOKEN > $F/token; note t; exec sleep 1000"));
+  ASSERT_GT(noted("t"), 0);
+  const std::string token = text_of(file("token"));
+  ASSERT_GT(std::strtoull(token.c_str(), nullptr, 10), std::uint64_t{1} << 53U)
+      << "a double would keep it";
+  std::ofstream(file("reader.py")) << reader_of_doubles;
+  const auto read = [&](const Words& words, const std::string& path) {
+    const ToolResult result = call(words);
+    EXPECT_EQ(result.status, 0) << result.err;
+    std::ofstream(file("json")) << result.out;
+    const std::string command =
+        "python3 " + file("reader.py") + " " + path + " < " + file("json") + " > " + file("read");
+    EXPECT_EQ(std::system(command.c_str()), 0) << result.out;
+    return text_of(file("read"));
+  };
+  EXPECT_EQ(read({"holder", store(), "a", "--json"}, "holder.token"), token);
+  EXPECT_EQ(read({"queue", store(), "a", "--json"}, "holders.0.token"), token);
+  EXPECT_EQ(read({"watch", store(), "--once", "--json"}, "names.0.holders.0.token"), token);
+  const std::string printed = token.substr(0, token.size() - 1);  // without its line feed
+  EXPECT_EQ(call({"release", store(), "a", "--force", "--token", printed}).status, 0);
+  EXPECT_EQ(tool.wait().status, 76);
+}
+
+TEST_F(ToolRedis, ShowsALabelOfAnotherClientWithoutObeyingIt) {
+  // Another program may write what it likes: this one has no rules for labels.
+  const std::string label = "till\x1b[2J\nfree\xc2\x9b\xe2\x80\xae\xff\\";
+  const std::string shown = R"(till\x1b[2J\x0afree\xc2\x9b\xe2\x80\xae\xff\)";
+  Client client(store());
+  Lock lock = client.lock("a", {.label = "placeholder"});
+  ASSERT_TRUE(lock.try_lock());
+  replace_label("placeholder", label);
+  for (const Words& words : {Words{"holder", store(), "a"}, Words{"queue", store(), "a"},
+                             Words{"watch", store(), "--once"}}) {
+    const ToolResult result = call(words);
+    EXPECT_THAT(result.out, HasSubstr(shown)) << words[0];
+    EXPECT_EQ(result.out.find('\x1b'), std::string::npos) << words[0];
+  }
+  const ToolResult busy = call({"run", store(), "a", "--try", "--", "true"});
+  EXPECT_THAT(busy.err, HasSubstr("held by " + shown));
+  lock.unlock();
 }
 
 // What a script has where it has read no token is not "whatever is there".

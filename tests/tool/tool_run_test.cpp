@@ -179,5 +179,44 @@ TEST_F(ToolRun, NeverShowsThePassword) {
   }
 }
 
+TEST_F(ToolRun, NeverShowsAnArgumentThatMayBeAUrl) {
+  const std::string canary = "CaNaRy7x";
+  const auto expect_silence = [&](const Words& words) {
+    const ToolResult result = call(words);
+    EXPECT_NE(result.status, 0) << words[0];
+    EXPECT_THAT(result.out + result.err, Not(::testing::ContainsRegex("[Cc][Aa][Nn][Aa][Rr][Yy]")))
+        << words[0];
+  };
+  for (const char* const pattern :
+       {"redis://shop:$", "redis://shop:$:6379", "redis://shop:12/$@h", "redis://shop:pa?$@h",
+        "redlock://a,shop:$,b", "redlock://shop:$", "zookeeper://shop:12/$@h",
+        "zookeeper://h/a?$=1", "postgresql://shop:12/$@h/x", "postgresql://shop:$@h:x/y", "file:$",
+        "file://h/?$", "shop:$@h", "$://h", "$", "mysql://shop:$@h"}) {
+    std::string text = pattern;
+    text.replace(text.find('$'), 1, canary);
+    expect_silence({"check", text, "--answer", "50ms"});
+    expect_silence({"run", text, "a", "--try", "--", "true"});
+    expect_silence({"migrate", text});
+    expect_silence({"--url", text, "list"});
+    expect_silence({text});
+    expect_silence({"list", url(), text, text});
+  }
+  for (const std::string& text : {"redis://shop:" + canary, canary}) {
+    for (const char* const option : {"--answer", "--wait", "--lease", "--every", "--keep",
+                                     "--min-hold", "--token", "--json", "--escaped", "--what"}) {
+      for (const char* const verb : {"run", "watch", "release", "once"}) {
+        expect_silence({verb, option, text});
+        expect_silence({verb, std::string(option) + "=" + text});
+      }
+    }
+  }
+}
+
+TEST_F(ToolRun, SaysInOneLineThatACommandCannotRun) {
+  const ToolResult result = call({"run", url(), "a", "--", "no\n\x1b[2Jsuch"});
+  EXPECT_EQ(result.status, 127);
+  EXPECT_THAT(result.err, HasSubstr("cannot run no\\x0a\\x1b[2Jsuch: No such file"));
+}
+
 }  // namespace
 }  // namespace mortise::test

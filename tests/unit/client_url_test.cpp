@@ -36,7 +36,7 @@ TEST(ClientUrl, OfAnUnknownSchemeNamesWhatIsBuilt) {
   const Refusal refused = refusal("mysql://host");
   EXPECT_EQ(refused.code, Errc::unsupported);
   EXPECT_THAT(refused.words,
-              AllOf(HasSubstr("'mysql'"), HasSubstr("memory"), HasSubstr("file"),
+              AllOf(Not(HasSubstr("mysql")), HasSubstr("memory"), HasSubstr("file"),
                     HasSubstr("redlock"), HasSubstr("zookeeper+tls"), HasSubstr("postgresql")));
   EXPECT_THAT(refused.words, AllOf(HasSubstr("redis+sentinel"), HasSubstr("redis+cluster")));
 }

@@ -142,5 +142,17 @@ TEST_F(PrometheusObserver, HasTheNamesThatThePageAndTheDashboardHave) {
   EXPECT_TRUE(std::includes(told.begin(), told.end(), counted.begin(), counted.end()));
 }
 
+// One byte that is not UTF-8 makes Prometheus refuse the whole page.
+TEST_F(PrometheusObserver, EscapesLabelsThatAreNotText) {
+  Client mine = client({.labels = {{"shop", "a\xff"}},
+                        .group = [](std::string_view name) { return std::string(name); }});
+  Lock lock = mine.lock("b\xfe\n\xe2\x80\xae");
+  { const std::scoped_lock hold(lock); }
+  const std::string text = scraped();
+  // The page has each backslash as two.
+  EXPECT_THAT(text, HasSubstr(R"(group="b\\xfe\\x0a\\xe2\\x80\\xae",shop="a\\xff")"));
+  EXPECT_THAT(text, Not(HasSubstr("\xff")));
+}
+
 }  // namespace
 }  // namespace mortise::prometheus

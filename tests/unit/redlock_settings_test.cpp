@@ -67,20 +67,20 @@ TEST(RedlockSettingsTest, WhatMakesNoQuorumIsRefused) {
     EXPECT_THAT(refusal(url), HasSubstr("3 to 15")) << url;
   }
   EXPECT_THAT(refusal("redlock:a,b,c"), HasSubstr("'//' is missing: redlock://a,b,c"));
-  EXPECT_THAT(refusal("redlock://a,b,a:6379"), HasSubstr("a:6379 is named twice"));
-  EXPECT_THAT(refusal("redlock+unix:///a,/b,/a"), HasSubstr("/a is named twice"));
+  EXPECT_THAT(refusal("redlock://a,b,a:6379"), HasSubstr("a server is named twice"));
+  EXPECT_THAT(refusal("redlock+unix:///a,/b,/a"), HasSubstr("a server is named twice"));
 }
 
 TEST(RedlockSettingsTest, WhatIsMeantForOneServerIsRefused) {
-  EXPECT_THAT(refusal("redlock://a,b,c?fair=no"), HasSubstr("fair"));
-  EXPECT_THAT(refusal("redlock://a,b,c?interop=redisson"), HasSubstr("interop"));
+  EXPECT_THAT(refusal("redlock://a,b,c?fair=no"), HasSubstr("unknown parameter"));
+  EXPECT_THAT(refusal("redlock://a,b,c?interop=redisson"), HasSubstr("unknown parameter"));
   EXPECT_THAT(refusal("redlock://a,b,c?ca=/x"), HasSubstr("redlocks"));
   EXPECT_THAT(refusal("redlock+unix://a,b,c"), HasSubstr("sockets"));
-  EXPECT_THAT(refusal("redlock+unix:///a,b,/c"), HasSubstr("'b'"));
+  EXPECT_THAT(refusal("redlock+unix:///a,b,/c"), HasSubstr("path of each socket"));
 }
 
 TEST(RedlockSettingsTest, NoMessageRepeatsWhatMayBeAPassword) {
-  EXPECT_THAT(refusal("redlock://app:secr/secret@a,b,c"), HasSubstr("not repeated"));
+  EXPECT_THAT(refusal("redlock://app:secr/secret@a,b,c"), HasSubstr("%2F"));
   static_cast<void>(refusal("redlock://app:secret@a,b:x,c"));
   static_cast<void>(refusal("redlock://app:secret@a,b"));
   static_cast<void>(refusal("redlock://app:secret@a,b,c?db=1&db=2"));

@@ -70,7 +70,8 @@ class RemotePasswordFile : public ::testing::Test {
       static_cast<void>(credentials.current());
     } catch (const LockError& error) {
       EXPECT_EQ(error.errc(), as);
-      EXPECT_THAT(error.what(), HasSubstr(credentials.password_file));
+      EXPECT_THAT(error.what(), HasSubstr("the file of " + credentials.option));
+      EXPECT_THAT(error.what(), Not(HasSubstr(credentials.password_file)));
       EXPECT_THAT(error.what(), Not(HasSubstr("secret")));
       return error.what();
     }
@@ -98,7 +99,7 @@ TEST_F(RemotePasswordFile, IsReadAnewAndEndsWithItsLine) {
 TEST_F(RemotePasswordFile, IsRefusedByItsName) {
   const Credentials of_file = credentials();  // not looked at yet
   EXPECT_EQ(refused(of_file),
-            "password-file " + path_ + " cannot be read: No such file or directory: misconfigured");
+            "the file of password-file cannot be read: No such file or directory: misconfigured");
   write("");
   EXPECT_THAT(refused(of_file), HasSubstr("empty"));
   write("\r\n\n");
@@ -110,7 +111,7 @@ TEST_F(RemotePasswordFile, IsRefusedByItsName) {
               HasSubstr("cannot be read: Is a directory"));
   base::Url url("any://h?sentinel-password-file=/no/such");
   EXPECT_THAT(refused(Credentials::of(url, "sentinel-")),
-              HasSubstr("sentinel-password-file /no/such cannot be read: No such file"));
+              HasSubstr("sentinel-password-file cannot be read: No such file"));
 }
 
 // It may be read when this process has closed something: no reason to give up.

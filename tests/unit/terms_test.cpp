@@ -54,7 +54,15 @@ TEST(TermsTest, MinHoldIsNotLongerThanWhatMayBeHeld) {
 
 TEST(TermsTest, LabelsArePrintableAndShort) {
   expect_refused(check(LockOptions{.label = std::string(129, 'x')}), "129 bytes");
-  expect_refused(check(LockOptions{.label = "a\nb"}), "control character");
+  for (const char* const label :
+       {"a\nb", "a\x1b[2J", "a\x7f", "a\xc2\x85", "a\xc2\x9b", "a\u2028b", "a\u061cb", "a\u200eb",
+        "a\u202eb", "a\u2066b", "a\xff", "a\xc0\x8a"}) {
+    const Failure refused = check(LockOptions{.label = label});
+    expect_refused(refused, "LockOptions::label has a control character");
+    EXPECT_THAT(refused.text, HasSubstr("only visible UTF-8"));
+    expect_refused(check(OnceOptions{.label = label}), "OnceOptions::label");
+  }
+  EXPECT_FALSE(check(LockOptions{.label = "Kasse 7 \u00fc \u4e2d \\ '"}));
 }
 
 TEST(TermsTest, ClientOptionsAreChecked) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The plain stream: one TCP or unix socket. Also the door to both kinds of streams.
 #include "base/keep_alive.hpp"
+#include "base/system_error.hpp"
 #include "remote/stream/stream.hpp"
 #include "remote/stream/tls.hpp"
 
@@ -163,13 +164,14 @@ Stream::Status SocketStream::trouble(Step step, int error) noexcept {
 
 Errc SocketStream::errc_of(int error) const noexcept {
   switch (error) {
-    case EMFILE:
-    case ENFILE:
-    case ENOMEM: return Errc::exhausted;
+    // No port is free for one more connection to that address. Of IPv6 it is also the answer of a
+    // machine that has no IPv6 address of its own.
+    case EADDRNOTAVAIL:
+      return endpoint_.address.ss_family == AF_INET ? Errc::exhausted : Errc::unavailable;
     // The socket's file; of TCP it is a packet filter's word.
     case EACCES:
     case EPERM: return local() ? Errc::denied : Errc::unavailable;
-    default: return Errc::unavailable;
+    default: return base::errc_of(error);
   }
 }
 

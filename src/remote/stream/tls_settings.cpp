@@ -7,13 +7,11 @@
 namespace mortise::remote {
 namespace {
 
-[[noreturn]] void refuse(const std::string& words) {
-  throw LockError(Failure(Errc::misconfigured, words));
-}
+using base::refuse_url;
 
 }  // namespace
 
-std::optional<TlsSettings> read_tls(base::Url& url, std::string_view encrypted) {
+std::optional<TlsSettings> read_tls(base::Url& url, base::Literal encrypted) {
   TlsSettings tls;
   bool any = false;
   const auto take = [&](const char* key, std::string& into) {
@@ -29,15 +27,15 @@ std::optional<TlsSettings> read_tls(base::Url& url, std::string_view encrypted) 
   std::string verify = "yes";
   take("verify", verify);
   if (verify != "yes" && verify != "no") {
-    refuse("URL: parameter verify is yes or no, not '" + verify + "'");
+    refuse_url("URL: parameter verify is yes or no");
   }
   tls.verify = verify == "yes";
   if (tls.certificate.empty() != tls.key.empty()) {
-    refuse("URL: cert and key belong together");
+    refuse_url("URL: cert and key belong together");
   }
-  if (url.scheme() == encrypted) return tls;
+  if (url.scheme() == encrypted.text()) return tls;
   if (any) {
-    refuse("URL: ca, cert, key, server-name and verify need the scheme " + std::string(encrypted));
+    refuse_url({"URL: ca, cert, key, server-name and verify need the scheme ", encrypted});
   }
   return std::nullopt;
 }

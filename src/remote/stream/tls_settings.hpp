@@ -23,6 +23,6 @@ struct TlsSettings {
 /// @param encrypted the scheme that means TLS
 /// @return nothing = the URL has another scheme: not encrypted
 /// @throws LockError (`misconfigured`) where they make no sense, or the scheme is another one
-[[nodiscard]] std::optional<TlsSettings> read_tls(base::Url& url, std::string_view encrypted);
+[[nodiscard]] std::optional<TlsSettings> read_tls(base::Url& url, base::Literal encrypted);
 
 }  // namespace mortise::remote
