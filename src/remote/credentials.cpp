@@ -4,6 +4,8 @@
 
 #include <mortise/error.hpp>
 
+#include "base/changing_file.hpp"
+
 #include <cerrno>
 #include <cstddef>
 #include <cstdio>
@@ -19,11 +21,6 @@ constexpr std::size_t longest_password = 4096;
 
 [[noreturn]] void refuse_credentials(const std::string& words, Errc as = Errc::misconfigured) {
   throw LockError(Failure(as, words));
-}
-
-/// @return whether this process has no room to read anything by now: that passes.
-bool lacks_room(int error) noexcept {
-  return error == EMFILE || error == ENFILE || error == ENOMEM;
 }
 
 Credentials with_parameters(base::Url& url, const std::string& before, Credentials credentials) {
@@ -61,10 +58,12 @@ Credentials Credentials::of(base::Url& url, const std::string& before) {
 
 std::optional<std::string> Credentials::current() const {
   if (password_file.empty()) return password;
-  const std::string which = option + " " + password_file;
+  const auto refuse_file = [&](const std::string& words, int error = 0) {
+    refuse_credentials(option + " " + password_file + words,
+                       base::meaning_of_unusable_file(used_before->load(), error));
+  };
   const auto refuse_unread = [&](int error) {
-    refuse_credentials(which + " cannot be read: " + std::generic_category().message(error),
-                       lacks_room(error) ? Errc::exhausted : Errc::misconfigured);
+    refuse_file(" cannot be read: " + std::generic_category().message(error), error);
   };
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(
       std::fopen(password_file.c_str(), "rbe"), [](std::FILE* f) { return std::fclose(f); });
@@ -73,9 +72,10 @@ std::optional<std::string> Credentials::current() const {
   std::string text(longest_password + 1, '\0');
   text.resize(std::fread(text.data(), 1, text.size(), file.get()));
   if (std::ferror(file.get()) != 0) refuse_unread(errno);
-  if (text.size() > longest_password) refuse_credentials(which + " is too long");
+  if (text.size() > longest_password) refuse_file(" is too long");
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
-  if (text.empty()) refuse_credentials(which + " is empty");
+  if (text.empty()) refuse_file(" is empty");
+  used_before->store(true);
   return text;
 }
 
