@@ -4,9 +4,12 @@
 
 #include <mortise/error.hpp>
 
+#include <sys/un.h>
+
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <utility>
 
 namespace mortise::base {
 namespace {
@@ -70,6 +73,20 @@ Address Address::parse(std::string_view text, std::string_view backend,
     address.port = *value;
   }
   return address;
+}
+
+Address Address::of_socket(std::string path, std::string_view backend) {
+  constexpr std::size_t longest = sizeof(sockaddr_un::sun_path) - 1;
+  const bool fits = path.starts_with('/') && path.size() > 1 && path.size() <= longest &&
+                    path.find('\0') == std::string::npos;
+  if (!fits) {
+    throw LockError(Failure(
+        Errc::misconfigured,
+        std::string(backend) + ": the URL has a socket path of " + std::to_string(path.size()) +
+            " bytes; the path of a unix socket begins with '/', and has up to " +
+            std::to_string(longest) + " bytes without a NUL"));
+  }
+  return {.host = {}, .port = 0, .path = std::move(path)};
 }
 
 std::string Address::text() const {

@@ -19,6 +19,9 @@ struct Address {
   /// @param default_port where the text names none
   /// @throws LockError (`misconfigured`) that names the text
   static Address parse(std::string_view text, std::string_view backend, std::uint16_t default_port);
+  /// Makes the address of a unix socket of its path.
+  /// @throws LockError (`misconfigured`) where no socket can have such a path
+  static Address of_socket(std::string path, std::string_view backend);
   /// @return whether that can be a host's name or number: what others say is not shown otherwise.
   [[nodiscard]] static bool is_host(std::string_view text) noexcept;
   /// @return the address for messages: "10.0.0.1:6379", "[::1]:6379", "/run/redis.sock".
