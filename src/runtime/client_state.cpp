@@ -7,6 +7,7 @@
 #include "base/one_by_one.hpp"
 #include "base/random_id.hpp"
 #include "base/span.hpp"
+#include "runtime/client_check.hpp"
 #include "runtime/slot.hpp"
 
 #include <unistd.h>
@@ -124,7 +125,7 @@ std::shared_ptr<const core::Terms> ClientState::terms(const LockOptions& options
 
 Failure ClientState::check(std::chrono::nanoseconds wait) {
   if (!alive()) return closed_failure();
-  const auto check = std::make_shared<Check>();
+  const auto check = std::make_shared<ClientCheck>(client_id_);
   const OpenRequest open_request(*this, *check);
   if (!check->done()) backend_->check(check);
   if (wait_done(*check, wait)) return check->failure();
