@@ -6,10 +6,12 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <sys/un.h>
 
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <utility>
 
 namespace mortise::base {
 namespace {
@@ -72,6 +74,20 @@ Address Address::parse(std::string_view text, Literal backend, std::uint16_t def
     address.port = *value;
   }
   return address;
+}
+
+Address Address::of_socket(std::string path, Literal backend) {
+  static_assert(sizeof(sockaddr_un::sun_path) == 108, "the words below say 107");
+  const bool fits = path.starts_with('/') && path.size() > 1 &&
+                    path.size() < sizeof(sockaddr_un::sun_path) &&
+                    path.find('\0') == std::string::npos;
+  if (!fits) {
+    refuse_url(
+        {backend,
+         ": URL: the path of a unix socket begins with '/', and has up to 107 bytes without a "
+         "NUL"});
+  }
+  return {.host = {}, .port = 0, .path = std::move(path)};
 }
 
 std::string Address::text() const {

@@ -22,6 +22,9 @@ struct Address {
   /// @throws LockError (`misconfigured`) that says what is wrong, and quotes nothing:
   /// `refuse_url()`
   static Address parse(std::string_view text, Literal backend, std::uint16_t default_port);
+  /// Makes the address of a unix socket of its path.
+  /// @throws LockError (`misconfigured`) where no socket can have such a path
+  static Address of_socket(std::string path, Literal backend);
   /// @return whether that can be a host's name or number: what others say is not shown otherwise.
   [[nodiscard]] static bool is_host(std::string_view text) noexcept;
   /// @return the address for messages: "10.0.0.1:6379", "[::1]:6379", "/run/redis.sock".

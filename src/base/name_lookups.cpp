@@ -4,6 +4,7 @@
 #include "base/name_lookups.hpp"
 
 #include "base/quiet_thread.hpp"
+#include "base/system_error.hpp"
 
 #include <netdb.h>
 #include <sys/eventfd.h>
@@ -31,9 +32,9 @@ std::string words_of(int code, int error) {
   return "the name cannot be resolved: " + why;
 }
 
-Errc errc_of(int code, int error) noexcept {
-  const bool lacks = error == EMFILE || error == ENFILE || error == ENOMEM;
-  return code == EAI_MEMORY || (code == EAI_SYSTEM && lacks) ? Errc::exhausted : Errc::unavailable;
+Errc meaning_of(int code, int error) noexcept {
+  if (code == EAI_MEMORY) return Errc::exhausted;
+  return code == EAI_SYSTEM ? errc_of(error) : Errc::unavailable;
 }
 
 // @return the code of getaddrinfo()
@@ -47,7 +48,7 @@ int get_addresses(const std::string& host, int flags, Resolution& found) {
   if (code != 0) {
     const int error = errno;
     found.error = words_of(code, error);
-    found.code = errc_of(code, error);
+    found.code = meaning_of(code, error);
     return code;
   }
   const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(list, &::freeaddrinfo);

@@ -2,6 +2,8 @@
 // Reads what needs no name server, and passes on the rest.
 #include "base/resolver.hpp"
 
+#include "base/system_error.hpp"
+
 #include <sys/eventfd.h>
 #include <sys/un.h>
 

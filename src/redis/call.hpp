@@ -45,7 +45,9 @@ struct Call {
   std::uint8_t script = 0;  ///< the user's own number of it
   bool ours = false;        ///< a release of the backend's own: no library repeats it
   bool goes_on = false;     ///< a release, as it was written: it names its successor
-  bool once = false;        ///< an acquire that its connection is not to be asked for twice
+  /// An acquire that its connection is not to be asked for twice; a check that has wanted the
+  /// inbox.
+  bool once = false;
   bool of_permits = false;  ///< a force: it looks among the permits of that name
   bool leftover = false;    ///< a cancel of what a copy has taken for an attempt that is decided
   std::chrono::nanoseconds lease{};  ///< how long what it frees would keep others out

@@ -4,6 +4,8 @@
 // asked soon, and again, ever more slowly, until all that is wanted can be reached.
 #include "redis/cluster.hpp"
 
+#include "remote/outbox.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -13,10 +15,34 @@ namespace {
 constexpr std::chrono::milliseconds shortest_pause{50};
 constexpr std::chrono::milliseconds longest_pause{800};
 
+/// Enough of them to find them with CLUSTER NODES.
+std::string words_of_nodes(const NodeIds& nodes) {
+  constexpr std::size_t enough = 3;
+  constexpr std::size_t digits = 8;
+  std::string text = nodes.size() == 1 ? "node" : "nodes";
+  std::size_t named = 0;
+  for (const std::string& id : nodes) {
+    if (named++ == enough) return text + " ...";
+    text += " " + id.substr(0, digits);
+  }
+  return text;
+}
+
+std::vector<std::string> texts_of(const std::vector<base::Address>& addresses) {
+  std::vector<std::string> texts;
+  for (const base::Address& each : addresses) texts.push_back(each.text());
+  std::sort(texts.begin(), texts.end());
+  texts.erase(std::unique(texts.begin(), texts.end()), texts.end());
+  return texts;
+}
+
 }  // namespace
 
 Cluster::Cluster(const Settings& settings, Make make)
-    : settings_(settings), make_(std::move(make)), pause_(shortest_pause) {
+    : settings_(settings),
+      make_(std::move(make)),
+      membership_(texts_of(settings.seeds)),
+      pause_(shortest_pause) {
   Server& first = at_locked(settings_.seeds.front());
   for (auto& slot : table_) slot.store(&first);
 }
@@ -108,38 +134,126 @@ void Cluster::note_refusal(Failure why) {
 
 Failure Cluster::refusal() const {
   const std::lock_guard lock(mutex_);
-  return refusal_;
+  return refusal_ || !remote::is_final(verdict_) ? refusal_ : verdict_;
 }
 
-bool Cluster::pass_over(Server& server) {
+void Cluster::note_unusable(const Failure& why) {
   const std::lock_guard lock(mutex_);
-  if (told_ || table_.front().load() != &server || settings_.seeds.size() < 2) return false;
-  Server& next = at_locked(settings_.seeds[(seed_ + 1) % settings_.seeds.size()]);
-  seed_ = (seed_ + 1) % settings_.seeds.size();
-  for (auto& slot : table_) {
-    Server* expected = &server;
-    slot.compare_exchange_strong(expected, &next);
+  why_none_ = why;
+}
+
+Cluster::Verdict Cluster::judge(const Server& server, SlotTable table) {
+  const std::lock_guard lock(mutex_);
+  const auto kind = membership_.answered(server.address().text(), table.nodes, texts_locked());
+  return verdict_locked(kind, server, std::move(table));
+}
+
+Cluster::Verdict Cluster::judge_silence(const Server& server) {
+  const std::lock_guard lock(mutex_);
+  return verdict_locked(membership_.silent(server.address().text(), texts_locked()), server, {});
+}
+
+// Nobody is asked by this, so it decides nothing as long as there is no agreement.
+Failure Cluster::refuses(const Server& server, const SlotTable& table) {
+  const std::lock_guard lock(mutex_);
+  if (!membership_.is_agreed()) return {};
+  const auto kind = membership_.answered(server.address().text(), table.nodes, texts_locked());
+  return verdict_locked(kind, server, table).why;
+}
+
+Cluster::Verdict Cluster::verdict_locked(Membership::Verdict kind, const Server& server,
+                                         SlotTable table) {
+  Verdict verdict{.kind = kind};
+  switch (kind) {
+    case Membership::Verdict::ours: verdict.table = std::move(table); break;
+    case Membership::Verdict::undecided:
+      if (!membership_.is_agreed()) said_[server.address().text()] = std::move(table);
+      break;
+    case Membership::Verdict::none: verdict.why = verdict_ = why_none_; break;
+    case Membership::Verdict::foreign: verdict.why = foreign_locked(server, table.nodes); break;
+    case Membership::Verdict::split: verdict.why = verdict_ = split_locked(); break;
+    case Membership::Verdict::agreed: {
+      said_[server.address().text()] = std::move(table);
+      verdict.table = std::move(said_[membership_.chosen()]);
+      said_.clear();
+      // What no range names is asked for at a server of this cluster, too.
+      const auto chosen =
+          std::find_if(settings_.seeds.begin(), settings_.seeds.end(),
+                       [&](const auto& seed) { return seed.text() == membership_.chosen(); });
+      Server& its = at_locked(*chosen);
+      for (auto& slot : table_) slot.store(&its);
+      verdict_ = {};
+    }
   }
-  version_.fetch_add(1);
-  return true;
+  agreed_.store(membership_.is_agreed());
+  return verdict;
+}
+
+// A master whose address was given to somebody else is replaced, as a rule; an address in the URL
+// stays wrong.
+Failure Cluster::foreign_locked(const Server& server, const NodeIds& nodes) const {
+  const bool named = std::any_of(
+      settings_.seeds.begin(), settings_.seeds.end(),
+      [&](const base::Address& seed) { return seed.text() == server.address().text(); });
+  return {named ? Errc::misconfigured : Errc::unavailable,
+          server.where() + ": a server of another cluster (" + words_of_nodes(nodes) +
+              ") than the one that this client knows (" + words_of_nodes(membership_.members()) +
+              ")"};
+}
+
+Failure Cluster::split_locked() const {
+  std::string text = "the servers in the URL belong to several clusters";
+  char separator = ':';
+  for (const auto& [server, nodes] : membership_.others()) {
+    text += separator;
+    text += " redis " + server + " (" + words_of_nodes(nodes) + ")";
+    separator = ',';
+  }
+  return {Errc::misconfigured, std::move(text)};
+}
+
+Failure Cluster::stranger() const {
+  const std::lock_guard lock(mutex_);
+  if (!membership_.is_agreed()) return {};
+  for (const base::Address& seed : settings_.seeds) {
+    const auto found = membership_.others().find(seed.text());
+    if (found == membership_.others().end()) continue;
+    return {Errc::misconfigured, "redis " + seed.text() + ": a server of another cluster (" +
+                                     words_of_nodes(found->second) +
+                                     ") than the others in the URL"};
+  }
+  return {};
 }
 
 bool Cluster::want_look(Instant now) {
   const std::lock_guard lock(mutex_);
-  if (looking_) {
+  if (looking_ > 0) {
     again_ = true;
     return false;
   }
   return look_.bring_forward(std::max(now, looked_ + pause_));
 }
 
-bool Cluster::begins_look(Instant now) {
+std::vector<Server*> Cluster::begin_look(Instant now) {
   const std::lock_guard lock(mutex_);
-  if (looking_ || !look_.take(now)) return false;
-  looking_ = true;
+  if (looking_ > 0 || !look_.take(now)) return {};
+  std::vector<Server*> whom;
+  if (membership_.is_agreed()) {
+    whom.push_back(&whom_to_ask_locked());
+  } else {
+    membership_.begin_round();
+    said_.clear();
+    why_none_ = {};
+    for (const base::Address& seed : settings_.seeds) {
+      Server* const its = &at_locked(seed);
+      if (std::find(whom.begin(), whom.end(), its) == whom.end()) whom.push_back(its);
+    }
+  }
+  looking_ = whom.size();
+  settled_ = false;
   again_ = false;
   looked_ = now;
-  return true;
+  return whom;
 }
 
 // Those that have left may be many, and are gone, as a rule: where each of them took its time to be
@@ -154,8 +268,14 @@ std::vector<Server*> Cluster::who_may_tell_locked() {
   return who;
 }
 
-Server& Cluster::whom_to_ask() {
-  const std::lock_guard lock(mutex_);
+std::vector<std::string> Cluster::texts_locked() {
+  std::vector<std::string> texts;
+  for (const Server* const each : who_may_tell_locked()) texts.push_back(each->address().text());
+  return texts;
+}
+
+// One that is up, if any is; each in its turn.
+Server& Cluster::whom_to_ask_locked() {
   const std::vector<Server*> who = who_may_tell_locked();
   Server* next = nullptr;
   for (std::size_t i = 0; i < who.size(); ++i) {
@@ -171,10 +291,13 @@ Server& Cluster::whom_to_ask() {
 
 void Cluster::end_look(bool settled, Instant now) {
   const std::lock_guard lock(mutex_);
-  looking_ = false;
-  if (settled) pause_ = shortest_pause;
-  if (settled && !again_) return;
-  if (!settled) pause_ = std::min(pause_ * 2, longest_pause);
+  settled_ = settled_ || settled;
+  if (--looking_ > 0) return;
+  if (settled_) pause_ = shortest_pause;
+  if (settled_ && !again_) return;
+  // Without an agreement every call waits for it.
+  const auto longest = membership_.is_agreed() ? longest_pause : longest_pause / 2;
+  if (!settled_) pause_ = std::min(pause_ * 2, longest);
   look_.bring_forward(now + pause_);
 }
 

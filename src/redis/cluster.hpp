@@ -4,6 +4,7 @@
 #pragma once
 
 #include "base/address.hpp"
+#include "redis/membership.hpp"
 #include "redis/server.hpp"
 #include "redis/settings.hpp"
 #include "redis/slots.hpp"
@@ -27,8 +28,8 @@
 
 namespace mortise::redis {
 
-/// Every slot has a server at any time: as long as nobody has told which, it is one that the user
-/// named, and a call that should have gone elsewhere is redirected. A server that was met stays for
+/// Every slot has a server at any time. As long as the servers that the user named have not agreed
+/// on a cluster it is the first of those, and no call may be sent. A server that was met stays for
 /// as long as the client does, since calls name it; what has no slot any more is not connected, has
 /// no descriptor, is not polled and not asked, and costs three or four kilobytes.
 /// @thread_safety every member may be called concurrently.
@@ -56,9 +57,13 @@ class Cluster {
   /// @return whether a server has told who has what, and was asked for that at this moment or
   /// later.
   [[nodiscard]] bool is_told(Instant since) const;
-  /// The last one that was asked may not be asked by us, for this reason; none = it may.
+  /// The last one that was asked may not be asked by us, for this reason; none = it may. Or there
+  /// will be no agreement.
   void note_refusal(Failure why);
   [[nodiscard]] Failure refusal() const;
+  /// A server in the URL is of no use, for this reason. Others may be, as long as there is no
+  /// agreement.
+  void note_unusable(const Failure& why);
   [[nodiscard]] bool has_slots(const Server& server) const noexcept;
   /// @return a number that is another one after each change of that.
   [[nodiscard]] std::uint64_t version() const noexcept { return version_.load(); }
@@ -68,19 +73,31 @@ class Cluster {
   bool moved(std::uint16_t slot, Server& to);
   /// A server told who has which. @return which have another one than was known
   [[nodiscard]] Slots learn(const std::vector<SlotRange>& ranges);
-  /// A server cannot be reached. Where nobody has told who has what, another seed is to be asked.
-  /// @return whether that is so
-  bool pass_over(Server& server);
+
+  /// @return whether calls may be sent: it is known which cluster this is.
+  [[nodiscard]] bool is_agreed() const noexcept { return agreed_.load(); }
+  /// What an answer to CLUSTER SLOTS comes to.
+  struct Verdict {
+    Membership::Verdict kind = Membership::Verdict::undecided;
+    SlotTable table{};  ///< with `ours` and `agreed`: to be learnt
+    Failure why{};      ///< with `foreign`, `split` and `none`, of which it may not be known
+  };
+  [[nodiscard]] Verdict judge(const Server& server, SlotTable table);
+  /// The same of a server that has not answered, or is silent.
+  [[nodiscard]] Verdict judge_silence(const Server& server);
+  /// A connection was made, and its server says this of its cluster.
+  /// @return why it must not be used
+  [[nodiscard]] Failure refuses(const Server& server, const SlotTable& table);
+  /// @return that a server in the URL is of another cluster; none = none is, as far as is known
+  [[nodiscard]] Failure stranger() const;
 
   /// Servers are to be asked who has what. @return whether that is earlier than it was to be
   bool want_look(Instant now);
   /// @return when that is due.
   [[nodiscard]] Instant next_look() const noexcept { return look_.get(); }
-  /// @return whether it is, and nobody is asked yet: `end_look()` has to follow.
-  [[nodiscard]] bool begins_look(Instant now);
-  /// @return who is to be asked now: one that is up, if any is; each in its turn. Who has no slot
-  /// is asked only if the user has named it.
-  [[nodiscard]] Server& whom_to_ask();
+  /// Begins it, if it is due and nobody is asked yet.
+  /// @return who is to be asked now: of each of them `end_look()` has to follow
+  [[nodiscard]] std::vector<Server*> begin_look(Instant now);
   /// @param settled false: to be asked again after a pause, which grows
   void end_look(bool settled, Instant now);
 
@@ -92,6 +109,12 @@ class Cluster {
 
   Server& at_locked(const base::Address& address);
   [[nodiscard]] std::vector<Server*> who_may_tell_locked();
+  [[nodiscard]] std::vector<std::string> texts_locked();
+  [[nodiscard]] Server& whom_to_ask_locked();
+  [[nodiscard]] Verdict verdict_locked(Membership::Verdict kind, const Server& server,
+                                       SlotTable table);
+  [[nodiscard]] Failure foreign_locked(const Server& server, const NodeIds& nodes) const;
+  [[nodiscard]] Failure split_locked() const;
 
   const Settings& settings_;
   const Make make_;
@@ -100,13 +123,18 @@ class Cluster {
 
   mutable std::mutex mutex_;
   std::map<std::pair<std::string, std::uint16_t>, Node> nodes_;  // by host and port
-  std::size_t seed_ = 0;  // which has all slots, until anybody has told
+  Membership membership_;
+  std::map<std::string, SlotTable> said_;  // by seeds that have not agreed yet
+  std::atomic<bool> agreed_{false};
   std::optional<Instant> told_;
   Failure refusal_;
+  Failure why_none_;      // why there may be no agreement in this round
+  Failure verdict_;       // why there was none in the last one
   std::size_t turn_ = 0;  // of those who are asked
   remote::Moment look_;
-  bool looking_ = false;
-  bool again_ = false;  // it was wanted meanwhile
+  std::size_t looking_ = 0;  // who are asked
+  bool settled_ = false;     // one of them has settled it
+  bool again_ = false;       // it was wanted meanwhile
   Instant looked_{};
   std::chrono::milliseconds pause_;
 };

@@ -283,6 +283,7 @@ void Connection::greet() {
     return;
   }
   reader_.emplace(settings_.is_cluster() && inbox_.empty() ? slots_limits : ReplyLimits{});
+  heard_ = false;
   {
     const std::lock_guard lock(mutex_);
     out_ = greeting_->bytes();

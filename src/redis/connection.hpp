@@ -50,7 +50,7 @@ class Connection final : public base::TunedSource {
   class User {
    public:
     virtual ~User() = default;
-    /// The server is acceptable; nothing but the greeting was sent.
+    /// The server is acceptable by itself; nothing but the greeting was sent. May drop it.
     virtual void greeted(Connection& connection, const ServerFacts& facts) = 0;
     /// Calls can be sent.
     virtual void connected(Connection& connection) = 0;
@@ -231,6 +231,7 @@ class Connection final : public base::TunedSource {
   remote::StreamRace race_;
   std::optional<Greeting> greeting_;
   std::optional<ReplyReader> reader_;
+  bool heard_ = false;  // the server has said anything
   std::vector<char> read_buffer_;
   Reply reply_;
   UnderWay::Calls answered_;  // the call whose answer is being told

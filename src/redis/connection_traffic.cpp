@@ -51,6 +51,7 @@ bool Connection::receive(bool sleep) {
     if (moved.status != Stream::Status::done) {
       Failure why = stream.failure();
       why.text = where_ + ": " + why.text;
+      if (tls_ == nullptr && !heard_) why.text += remote::perhaps_for_tls;
       if (link_.state() == State::greeting) {
         give_up_address(why, clock_->now());
       } else {
@@ -58,6 +59,7 @@ bool Connection::receive(bool sleep) {
       }
       return true;
     }
+    heard_ = true;
     reader_->feed({buffer.data(), moved.bytes});
     if (!pushes() && unanswered_.load() >= several) gather();
     take_replies();
@@ -100,6 +102,7 @@ void Connection::take(const Reply& reply) {
       give_up_address(why, clock_->now());
     } else if (greeting_->done()) {
       user_.greeted(*this, greeting_->facts());
+      if (link_.state() != State::greeting) return;  // it was refused
       greeting_.reset();
       race_.remember(endpoint());
       link_.came_up(clock_->now());

@@ -45,6 +45,7 @@ int version_number(std::string_view text) {
 Greeting::Greeting(const Settings& settings, const std::string& inbox)
     : eviction_accepted_(settings.eviction_accepted),
       of_cluster_(settings.is_cluster()),
+      address_(settings.address),
       user_(settings.credentials.user) {
   if (const std::optional<std::string> password = settings.credentials.current()) {
     if (settings.credentials.user.empty()) {
@@ -52,9 +53,6 @@ Greeting::Greeting(const Settings& settings, const std::string& inbox)
     } else {
       say({Step::authenticate}, {"AUTH", settings.credentials.user, *password});
     }
-  }
-  if (settings.database != 0) {
-    say({Step::select, "+select"}, {"SELECT", std::to_string(settings.database)});
   }
   if (!settings.client_name.empty()) {
     say({Step::name}, {"CLIENT", "SETNAME", settings.client_name});
@@ -64,6 +62,12 @@ Greeting::Greeting(const Settings& settings, const std::string& inbox)
     // A replica in a cluster executes nothing of ours, and says who does.
     if (!of_cluster_) say({Step::replication, "+info"}, {"INFO", "replication"});
     say({Step::memory, "+info"}, {"INFO", "memory"});
+    // By its address it may be a server of another cluster by now.
+    if (of_cluster_) say({Step::slots, "+cluster|slots"}, {"CLUSTER", "SLOTS"});
+  }
+  // Behind those: a sentinel, which has no databases, is to be told by its mode.
+  if (settings.database != 0) {
+    say({Step::select, "+select"}, {"SELECT", std::to_string(settings.database)});
   }
   // Before it listens: from then on there may be a message between two answers.
   for (const Trial& trial : trials(settings, inbox)) say(trial);
@@ -133,6 +137,9 @@ Failure Greeting::check(Step step, const std::string& where, const Reply& reply)
               where + ": maxmemory-policy is '" + policy +
                   "', so that locks may be evicted; use noeviction, or eviction=accepted"};
     }
+    case Step::slots:
+      facts_.cluster = parse_slots(reply, address_).value_or(SlotTable());
+      return {};
     case Step::trial: return {};
     case Step::subscribe:
       if (reply.kind == Reply::Kind::array && reply.items.size() == 3 &&
@@ -148,18 +155,22 @@ Failure Greeting::check_server(const std::string& where, const std::string& info
   facts_.version = field(info, "redis_version").substr(0, 40);
   facts_.run_id = field(info, "run_id").substr(0, 64);
   if (facts_.run_id.empty()) return {Errc::protocol, where + ": INFO does not tell a run_id"};
+  // Valkey's word for it is another one since 8.0.
+  const auto is = [&](std::string_view mode) {
+    return field(info, "redis_mode") == mode || field(info, "server_mode") == mode;
+  };
+  if (is("sentinel")) {
+    return {Errc::misconfigured, where + ": a sentinel, which redis+sentinel:// leads to"};
+  }
   if (version_number(facts_.version) < oldest_major * 100 + oldest_minor) {
     return {Errc::unsupported,
             where + ": Redis " + facts_.version + " is too old; 6.2 is the oldest that will do"};
   }
-  // Valkey's word for it is another one since 8.0.
-  const bool in_cluster =
-      field(info, "redis_mode") == "cluster" || field(info, "server_mode") == "cluster";
-  if (in_cluster && !of_cluster_) {
-    return {Errc::unsupported, where + ": a node of a cluster, which redis+cluster:// leads to"};
+  if (is("cluster") && !of_cluster_) {
+    return {Errc::misconfigured, where + ": a node of a cluster, which redis+cluster:// leads to"};
   }
-  if (!in_cluster && of_cluster_) {
-    return {Errc::unsupported, where + ": not a node of a cluster; redis:// leads to one server"};
+  if (!is("cluster") && of_cluster_) {
+    return {Errc::misconfigured, where + ": not a node of a cluster; redis:// leads to one server"};
   }
   if (of_cluster_ && version_number(facts_.version) < 700) {
     return {Errc::unsupported, where + ": Redis " + facts_.version +

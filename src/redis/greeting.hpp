@@ -8,6 +8,7 @@
 #include "redis/reply.hpp"
 #include "redis/rights.hpp"
 #include "redis/settings.hpp"
+#include "redis/slots.hpp"
 
 #include <deque>
 #include <string>
@@ -18,6 +19,7 @@ namespace mortise::redis {
 struct ServerFacts {
   std::string run_id{};   ///< another one after each start: nothing of before is in its memory
   std::string version{};  ///< as Redis counts it; Valkey says so too
+  SlotTable cluster{};    ///< of a node of a cluster, on a connection for commands
 };
 
 /// @thread_safety one thread at a time.
@@ -36,7 +38,17 @@ class Greeting {
   [[nodiscard]] const ServerFacts& facts() const noexcept { return facts_; }
 
  private:
-  enum class Step { authenticate, select, name, server, replication, memory, trial, subscribe };
+  enum class Step {
+    authenticate,
+    select,
+    name,
+    server,
+    replication,
+    memory,
+    slots,
+    trial,
+    subscribe
+  };
   /// What was said, and what a user needs to be allowed it.
   struct Said {
     Step step;
@@ -52,6 +64,7 @@ class Greeting {
 
   bool eviction_accepted_;
   bool of_cluster_;
+  base::Address address_;
   std::string bytes_;
   std::string user_;
   std::deque<Said> said_;

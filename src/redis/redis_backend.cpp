@@ -186,7 +186,7 @@ void RedisBackend::submit(Call call) {
   call.epoch = commands.generation();
   call.script = script_of(call);
   call.whole = call.whole || !commands.loaded().has(call.script, call.epoch);
-  if (commands.up()) {
+  if (may_send(server) || (call.kind == Call::Kind::slots && commands.up())) {
     Operation& operation = *call.operation;
     auto sent = send(server, call);
     // Its successor was taken back after that was written: it goes alone.

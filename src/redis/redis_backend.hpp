@@ -84,6 +84,7 @@ class RedisBackend final : public Backend, private Server::User {
                      std::list<Call> unanswered) override;
   void lost_inbox(Server& server, const Failure& why, bool final) override;
   bool says(Server& server, bool begins, const std::string& name) override;
+  [[nodiscard]] Failure refuses(Server& server, const SlotTable& table) override;
 
   /// @return the server that has that name now.
   [[nodiscard]] Server& server_of(std::string_view name) const noexcept {
@@ -100,6 +101,10 @@ class RedisBackend final : public Backend, private Server::User {
     return cluster_ == nullptr ? std::vector<Server*>{server_.get()} : cluster_->servers();
   }
 
+  /// @return whether calls can leave: to a server that is up, of a cluster that is known.
+  [[nodiscard]] bool may_send(const Server& server) const noexcept {
+    return server.commands().up() && (cluster_ == nullptr || cluster_->is_agreed());
+  }
   [[nodiscard]] bool open(Operation& operation);
   void attach(Server& server);
   void want(Server& server, bool now = false);
@@ -123,6 +128,7 @@ class RedisBackend final : public Backend, private Server::User {
   void keep(Server& server, Calls alone) noexcept;
   void break_commands() noexcept;
   void nonsense(Server& server, const Call& call);
+  bool renews_apart(const Call& call, std::string_view words);
   void fail_protocol(const Call& call, const Failure& why);
   void answered_attempt(Server& server, const std::shared_ptr<Acquisition>& operation,
                         Instant asked, const Answer& answer);
@@ -192,6 +198,8 @@ class RedisBackend final : public Backend, private Server::User {
   void want_look();
   void look_at_slots(Instant now);
   void answered_slots(Server& server, const Reply& reply);
+  void answered_no_slots(Server& server);
+  void heard(Server& server, const Cluster::Verdict& verdict);
   [[nodiscard]] Failure refusal_of_slots(const Server& server, const Reply& reply) const;
   [[nodiscard]] bool redirected(Server& server, const Call& call, const std::string& words);
   void follow(const Cluster::Slots& changed);
@@ -203,8 +211,12 @@ class RedisBackend final : public Backend, private Server::User {
   void answered_page(Server& server, const Call& call, NamePage page);
   void lost_in_cluster(Server& server, Calls& calls);
   void leave_unused(Instant now);
+  [[nodiscard]] bool checked_inbox(Server& server, const Call& call);
+  void go_on_checking();
 
   void note_unanswered(std::list<Call>& calls, Instant now) noexcept;
+  void lose(Server& server, const Failure& why, bool final, bool was_up,
+            std::list<Call> unanswered);
   void left_behind(Calls& alone, const Failure& why, bool final, bool was_up);
   void tell_undecided(Server& server, const Failure& why, bool final);
   void put_in_outbox(Calls alone);
@@ -226,6 +238,7 @@ class RedisBackend final : public Backend, private Server::User {
   std::atomic<bool> attached_{false};
 
   std::mutex mutex_;
+  Calls checks_;   // that wait for an inbox
   Calls repeats_;  // that a server has refused, and no library repeats
   std::vector<std::weak_ptr<Release>> given_back_;  // and perhaps not answered yet
   remote::Moment repeats_due_;

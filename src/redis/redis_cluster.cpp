@@ -30,11 +30,24 @@ void RedisBackend::want_look() {
 }
 
 void RedisBackend::look_at_slots(Instant now) {
-  if (!cluster_->begins_look(now)) return;
+  const std::vector<Server*> whom = cluster_->begin_look(now);
+  std::size_t asked = 0;
   base::OneByOne each;
-  each([&] { submit(Call::slots(std::make_shared<LookAtSlots>(), cluster_->whom_to_ask())); });
-  if (each.failed()) cluster_->end_look(false, now);
+  for (Server* const server : whom) {
+    each([&] {
+      submit(Call::slots(std::make_shared<LookAtSlots>(), *server));
+      ++asked;
+    });
+  }
+  for (; asked < whom.size(); ++asked) cluster_->end_look(false, now);
   each.finish();
+}
+
+Failure RedisBackend::refuses(Server& server, const SlotTable& table) {
+  if (!cluster_) return {};
+  Failure why = cluster_->refuses(server, table);
+  if (!cluster_->is_agreed()) want_look();
+  return why;
 }
 
 Failure RedisBackend::refusal_of_slots(const Server& server, const Reply& reply) const {
@@ -46,11 +59,16 @@ Failure RedisBackend::refusal_of_slots(const Server& server, const Reply& reply)
 }
 
 void RedisBackend::answered_slots(Server& server, const Reply& reply) {
-  const auto ranges = parse_slots(reply, server.address());
-  cluster_->note_refusal(refusal_of_slots(server, reply));
-  Cluster::Slots changed;
-  bool settled = ranges.has_value();
-  if (ranges) changed = cluster_->learn(*ranges);
+  std::optional<SlotTable> table = parse_slots(reply, server.address());
+  const Failure refusal = refusal_of_slots(server, reply);
+  cluster_->note_refusal(refusal);
+  if (refusal) cluster_->note_unusable(refusal);
+  bool settled = table && table->whole;
+  const Cluster::Verdict verdict =
+      table ? cluster_->judge(server, *std::move(table)) : cluster_->judge_silence(server);
+  base::OneByOne each;
+  each([&] { heard(server, verdict); });
+  settled = settled && cluster_->is_agreed() && !verdict.why;
   for (const Server* const master : cluster_->masters()) {
     settled = settled && !master->is_missed();
   }
@@ -58,24 +76,57 @@ void RedisBackend::answered_slots(Server& server, const Reply& reply) {
   cluster_->end_look(settled, now);
   leave_unused(now);
   host_->changed(alarm_);
-  follow(changed);
+  each.finish();
 }
 
-// A seed that has no slot, or a server that has given its last one away.
+void RedisBackend::answered_no_slots(Server& server) {
+  base::OneByOne each;
+  each([&] { heard(server, cluster_->judge_silence(server)); });
+  cluster_->end_look(false, clock_->now());
+  host_->changed(alarm_);
+  each.finish();
+}
+
+void RedisBackend::heard(Server& server, const Cluster::Verdict& verdict) {
+  switch (verdict.kind) {
+    case Membership::Verdict::ours: return follow(cluster_->learn(verdict.table.ranges));
+    case Membership::Verdict::agreed:
+      static_cast<void>(cluster_->learn(verdict.table.ranges));
+      return follow(Cluster::Slots().set());  // no call was sent before
+    case Membership::Verdict::foreign: return server.commands().mark_broken(verdict.why);
+    case Membership::Verdict::split:
+    case Membership::Verdict::none: {
+      Failure why = verdict.why ? verdict.why : server.why_down();
+      if (!why) why = {Errc::unavailable, describe() + ": no server tells who has which slot"};
+      base::OneByOne each;
+      for (Server* const other : cluster_->servers()) {
+        each([&] { lose(*other, why, remote::is_final(why), false, {}); });
+      }
+      return each.finish();
+    }
+    case Membership::Verdict::undecided: return;
+  }
+}
+
+// A seed that nobody needed but to learn who has what, or a server that has given its last slot
+// away.
 void RedisBackend::leave_unused(Instant now) {
   constexpr std::chrono::seconds kept{10};
-  const Failure why{Errc::unavailable, describe() + ": a server without a slot"};
+  if (!cluster_->is_agreed()) return;
+  const auto is_look = [](const Call& call) { return call.kind == Call::Kind::slots; };
+  const Failure why{Errc::unavailable, describe() + ": a server that is not needed"};
   const std::vector<Server*> masters = cluster_->masters();
   bool any = false;
   for (Server* const server : cluster_->servers()) {
-    if (std::find(masters.begin(), masters.end(), server) != masters.end()) continue;
+    const bool is_master = std::find(masters.begin(), masters.end(), server) != masters.end();
+    if (is_master && server->used() != Instant{}) continue;
     if (!server->commands().up()) {
       const std::lock_guard lock(mutex_);
       server->detach();
       continue;
     }
     any = true;
-    if (now - server->used() < kept) continue;
+    if (now - server->used() < kept || server->commands().awaits(is_look)) continue;
     server->commands().mark_broken(why);  // first, or the inbox would be made anew
     server->break_inbox(why);
   }
@@ -158,9 +209,6 @@ void RedisBackend::outrun_copies(Server& server, const Call& call) {
 }
 
 void RedisBackend::lost_in_cluster(Server& server, Calls& calls) {
-  const auto looks =
-      calls.remove_if([](const Call& call) { return call.kind == Call::Kind::slots; });
-  if (looks > 0) cluster_->end_look(false, clock_->now());
   base::OneByOne each;
   for (Call& call : calls) {
     if (!call.asks_first) continue;
@@ -168,10 +216,7 @@ void RedisBackend::lost_in_cluster(Server& server, Calls& calls) {
     call.asks_first = false;
     if (call.kind == Call::Kind::acquire) each([&] { ask_once(call.shared_acquisition()); });
   }
-  if (cluster_->has_slots(server)) want_look();
-  if (cluster_->pass_over(server)) {
-    for (const auto& operation : attempts_.undecided()) each([&] { ask_once(operation); });
-  }
+  if (cluster_->has_slots(server) && server.used() != Instant{}) want_look();
   each.finish();
 }
 

@@ -24,8 +24,10 @@ void RedisBackend::stop() noexcept {
   }
   base::without_memory([&] { give_back_the_rest(); });
   if (stopped_.exchange(true)) return;
+  Calls checks;
   {
     const std::lock_guard lock(mutex_);  // whoever opens an inbox has done so, or will not
+    checks.swap(checks_);
   }
   host_->detach(alarm_);
   const auto say_farewell = [this](Operation& operation) {
@@ -35,6 +37,7 @@ void RedisBackend::stop() noexcept {
     for (const Call& call : server.end()) say_farewell(*call.operation);
     for (const Call& call : server.take_kept()) say_farewell(*call.operation);
   };
+  for (const Call& call : checks) say_farewell(*call.operation);
   if (server_) end(*server_);
   for (std::size_t i = 0; Server* const server = cluster_ ? cluster_->nth(i) : nullptr; ++i) {
     end(*server);

@@ -14,6 +14,7 @@ void RedisBackend::put_in_outbox(Calls alone) {
   // A new request is sent at once, whatever failed before; a repeated one waits out the back-off.
   // The library paces renewals by their lease: each is worth a try of its own.
   const bool at_once = call.kind == Call::Kind::renew || !operation->in_trouble();
+  const bool looks = call.kind == Call::Kind::slots;
   // First: where it has moved on by the time that it is kept, nobody would look for it there.
   const std::uint64_t version = cluster_ ? cluster_->version() : 0;
   Server& server = server_of(call);
@@ -22,7 +23,7 @@ void RedisBackend::put_in_outbox(Calls alone) {
   want(server, at_once);
   if (cluster_ && cluster_->version() != version) return send_again(server.take_kept());
   // It may have come up in between, and have looked for what is kept too early.
-  if (server.commands().up()) {
+  if (may_send(server) || (looks && server.commands().up())) {
     submit_kept(server);
   } else if (why) {
     operation->trouble(std::move(why));
@@ -78,7 +79,25 @@ void RedisBackend::leave(const Call& call) {
 }
 
 void RedisBackend::submit_kept(Server& server) {
-  send_again(server.take_kept());
+  Calls kept = server.take_kept();
+  if (cluster_ && !cluster_->is_agreed()) {
+    // First it is asked which cluster that is.
+    Calls looks;
+    while (!kept.empty()) {
+      Calls alone;
+      alone.splice(alone.begin(), kept, kept.begin());
+      if (alone.front().kind == Call::Kind::slots) {
+        looks.splice(looks.end(), alone);
+      } else {
+        server.keep(std::move(alone));
+      }
+    }
+    send_again(std::move(looks));
+    // There may have been an agreement in between, which has looked for what is kept too early.
+    if (cluster_->is_agreed()) submit_kept(server);
+    return;
+  }
+  send_again(std::move(kept));
   // Whoever found the connection just up does this beside its reader: the second copy of a try
   // would take for nobody what was freed in between.
   for (const auto& operation : attempts_.undecided(server.commands().generation())) {

@@ -10,6 +10,7 @@
 namespace mortise::redis {
 
 void RedisBackend::listens(Server& server) {
+  go_on_checking();
   // Nothing was told while there was no inbox; and who was not queued for the lack of it is now. A
   // try needs no inbox, and ends with its first answer: a second copy would come behind that, and
   // take for nobody what was freed in between.
@@ -23,19 +24,30 @@ void RedisBackend::listens(Server& server) {
   }
 }
 
+// One server of several in the URL decides nothing as long as they have not agreed on a cluster.
 void RedisBackend::lost_commands(Server& server, const Failure& why, bool final, bool was_up,
                                  std::list<Call> unanswered) {
+  const bool open = cluster_ != nullptr && !cluster_->is_agreed();
+  if (open && final) cluster_->note_unusable(why);
+  lose(server, why, final && !open, was_up, std::move(unanswered));
+}
+
+void RedisBackend::lose(Server& server, const Failure& why, bool final, bool was_up,
+                        std::list<Call> unanswered) {
   if (stopped_.load()) return;
   const Instant now = clock_->now();
   note_unanswered(unanswered, now);
   Calls outbox = server.take_kept();
   outbox.splice(outbox.end(), unanswered);
+  const bool looked =
+      outbox.remove_if([](const Call& call) { return call.kind == Call::Kind::slots; }) > 0;
   base::OneByOne each;
   if (cluster_) each([&] { lost_in_cluster(server, outbox); });
   const auto leave = [&](Calls& alone) { left_behind(alone, why, final, was_up); };
   bool wanted = remote::each_or_keep(std::move(outbox), leave,
                                      [&](Calls alone) { keep(server, std::move(alone)); });
   each([&] { tell_undecided(server, why, final); });
+  if (looked) each([&] { answered_no_slots(server); });  // behind what waits for it by now
   wanted = wanted || each.failed() || attempts_.takes_back(now);
   if (wanted) want(server);
   each.finish();
@@ -44,7 +56,6 @@ void RedisBackend::lost_commands(Server& server, const Failure& why, bool final,
 // A connection that was up is up again at once, as a rule.
 void RedisBackend::left_behind(Calls& alone, const Failure& why, bool final, bool was_up) {
   const Call& call = alone.front();
-  if (call.kind == Call::Kind::slots) return;
   if (call.leftover) return;  // see note_unanswered()
   if (is_over(call, clock_->now())) return leave(call);
   if (final && call.only_asks()) {
@@ -77,17 +88,16 @@ void RedisBackend::tell_undecided(Server& server, const Failure& why, bool final
   each.finish();
 }
 
-void RedisBackend::lost_inbox(Server& server, const Failure& why, bool final) {
+void RedisBackend::lost_inbox(Server& server, const Failure& /*why*/, bool final) {
   if (stopped_.load()) return;
   if (redisson_) redisson_->forget();
-  if (!final) return;
   base::OneByOne each;
+  each([&] { go_on_checking(); });
+  // A client that may not listen may still take a lock that is free. So the server answers first:
+  // waits() fails an attempt that would have to wait, and knows why there is no inbox.
   for (const auto& operation : attempts_.undecided()) {
-    if (!operation->request().wait || &server_of(*operation) != &server) continue;
-    each([&] {
-      operation->failed(why);
-      cancel_behind(operation);
-    });
+    if (!final || !operation->request().wait || &server_of(*operation) != &server) continue;
+    each([&] { ask(operation); });
   }
   each.finish();
 }

@@ -2,9 +2,12 @@
 // With `replicas=n` what the master says is not the last word: parts of RedisBackend. Until n
 // replicas have it too, a grant stands at the server for nobody, and a renewal moves no deadline.
 #include "base/mutant.hpp"
+#include "base/one_by_one.hpp"
 #include "base/piecemeal_renewal.hpp"
 #include "core/figures.hpp"
 #include "redis/redis_backend.hpp"
+#include "redis/renewal_parts.hpp"
+#include "redis/rights.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -39,6 +42,16 @@ void RedisBackend::answered_renewal(Server& server, const Call& call, const std:
   }
   attempts_.renewed(items);
   renewal.answered();
+}
+
+// A name that this user may not use any more has the whole batch refused: each hold goes alone
+// then.
+bool RedisBackend::renews_apart(const Call& call, std::string_view words) {
+  if (call.renewal().items().size() < 2 || what_is_refused(words) != Refused::key) return false;
+  for (auto& part : parts_of(std::static_pointer_cast<Renewal>(call.operation))) {
+    submit(Call::renew(std::move(part)));
+  }
+  return true;
 }
 
 /// @param clock that of the server that has granted it
@@ -114,8 +127,49 @@ void RedisBackend::attest(std::uint64_t clock, const std::shared_ptr<Renewal>& r
 }
 
 // Where replicas have not enough of what was written for that, no grant would be told either.
+// Whoever waits for a lock is told by the inbox, so a client that may not listen is not to learn
+// that from the first lock that is not free.
+// @return false: that is not known yet, and the check goes on when it is
+bool RedisBackend::checked_inbox(Server& server, const Call& call) {
+  const auto& check = static_cast<const Check&>(*call.operation);
+  if (!check.client()) return true;  // no client that could wait
+  Call again = call;
+  again.once = true;
+  if (!call.once) {
+    open_inbox(server, *check.client());
+    server.renew_inbox();
+  }
+  if (server.listens() || server.inbox_is_decided()) return true;
+  {
+    const std::lock_guard lock(mutex_);
+    if (stopped_.load()) return true;
+    checks_.push_back(std::move(again));
+  }
+  if (server.listens() || server.inbox_is_decided()) go_on_checking();  // in between
+  return false;
+}
+
+// What became of an inbox is known.
+void RedisBackend::go_on_checking() {
+  Calls checks;
+  {
+    const std::lock_guard lock(mutex_);
+    checks.swap(checks_);
+  }
+  base::OneByOne each;
+  for (const Call& call : checks) each([&] { answered_check(server_of(call), call); });
+  each.finish();
+}
+
 void RedisBackend::answered_check(Server& server, const Call& call) {
   const auto check = std::static_pointer_cast<Check>(call.operation);
+  if (!checked_inbox(server, call)) return;
+  if (Failure why = server.listens() ? Failure{} : server.why_deaf()) {
+    return check->failed(std::move(why));
+  }
+  if (Failure why = cluster_ ? cluster_->stranger() : Failure{}) {
+    return check->failed(std::move(why));
+  }
   if (witness() == nullptr) return check->answered();
   witness()->attest(server.clock(), clock_->now() + patience, [this, check](const Failure& why) {
     if (!why) return check->answered();

@@ -115,7 +115,8 @@ void RedisBackend::refused(Server& server, const Call& call, const Reply& reply)
   Operation& operation = *call.operation;
   if (cluster_ && error.kind != ServerError::Kind::script) {
     if (redirected(server, call, reply.text)) return;
-    if (parse_redirection(reply.text, server.address())) {  // again and again
+    // Again and again, or to a server without an address.
+    if (is_redirection(reply.text)) {
       error.kind = ServerError::Kind::passing;
       error.failure.code = make_error_code(Errc::unavailable);
     }
@@ -140,6 +141,7 @@ void RedisBackend::refused(Server& server, const Call& call, const Reply& reply)
     return;
   }
   if (call.kind == Call::Kind::renew) {
+    if (renews_apart(call, reply.text)) return;
     operation.failed(std::move(error.failure));
   } else if (call.is_about_an_attempt() && !final) {
     if (call.kind == Call::Kind::acquire) attempts_.refused(call.attempt());

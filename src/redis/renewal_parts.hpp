@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// In a cluster: the holds of one renewal lie in different slots, and a script has keys of one slot.
+// The holds of one renewal, each alone. In a cluster they lie in different slots, and a script has
+// keys of one slot; and a server refuses a renewal as a whole where its user may not use one name.
 #pragma once
 
 #include <mortise/operation.hpp>

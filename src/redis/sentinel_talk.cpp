@@ -120,8 +120,7 @@ void SentinelTalk::connect(Instant now) {
     case remote::StreamRace::Status::connected: break;
     case remote::StreamRace::Status::failed: {
       const Failure& why = race_.failure();
-      return fail({why.code == Errc::denied ? Errc::denied : Errc::unavailable,
-                   sentinel_.text() + ": " + why.text});
+      return fail({static_cast<Errc>(why.code.value()), sentinel_.text() + ": " + why.text});
     }
   }
   stream_ = race_.take();
@@ -218,6 +217,10 @@ void SentinelTalk::take_epoch(const Reply& reply) {
 
 void SentinelTalk::take_address(const Reply& reply) {
   if (reply.is_error()) {
+    // Only a server of another kind has never heard of the command.
+    if (reply.text.starts_with("ERR unknown command")) {
+      return fail(Errc::misconfigured, "not a sentinel; redis:// leads to a Redis server");
+    }
     Failure why = server_error(sentinel_.text(), reply.text).failure;
     if (what_is_refused(reply.text) != Refused::nothing) {
       why.text +=

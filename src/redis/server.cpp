@@ -88,6 +88,11 @@ void Server::open_inbox(const std::string& channel) {
   lead_inbox(true);
 }
 
+void Server::renew_inbox() {
+  inbox_decided_.store(inbox_up_.load());
+  lead_inbox(true);
+}
+
 std::list<Call> Server::end() noexcept {
   ended_.store(true);
   // Whatever was attached, also where that failed halfway.
@@ -165,6 +170,7 @@ void Server::greeted(Connection& connection, const ServerFacts& facts) {
     inbox_run_id_ = facts.run_id;
     return;
   }
+  if (const Failure why = user_.refuses(*this, facts.cluster)) return connection.drop(why);
   const std::lock_guard lock(mutex_);
   const bool another = std::exchange(run_id_, facts.run_id) != facts.run_id;
   // In one step: an inbox that finds its own server here is read by that one's clock.
@@ -207,6 +213,7 @@ void Server::connected(Connection& connection) {
   }
   clock_of_inbox_.store(clock);
   inbox_up_.store(true);
+  inbox_decided_.store(true);
   user_.listens(*this);
 }
 
@@ -255,6 +262,7 @@ void Server::dropped(Connection& connection, const Failure& why, bool was_up,
     const std::lock_guard lock(mutex_);
     note(why_deaf_, why);
   }
+  inbox_decided_.store(true);
   lead_inbox(false);  // whatever fails below: without one nobody joins a queue
   user_.lost_inbox(*this, why, for_good);
   // Whatever broke it may have broken the other one, which nobody may be looking at.

@@ -39,6 +39,11 @@ class Server final : private Connection::User {
   class User {
    public:
     virtual ~User() = default;
+    /// The server is acceptable by itself; it says this of its cluster, if it is of one.
+    /// @return why it is not one of those that are meant
+    [[nodiscard]] virtual Failure refuses(Server& /*server*/, const SlotTable& /*table*/) {
+      return {};
+    }
     /// Calls can be sent.
     virtual void is_up(Server& server) = 0;
     /// Pushes can come.
@@ -91,6 +96,10 @@ class Server final : private Connection::User {
   /// The same of the inbox, which is made with the first one of these; not more than one thread.
   void open_inbox(const std::string& channel);
   [[nodiscard]] bool has_inbox() const noexcept { return inbox_.load() != nullptr; }
+  /// Has it made anew at once, if it is not there.
+  void renew_inbox();
+  /// @return whether it is known by now what became of that.
+  [[nodiscard]] bool inbox_is_decided() const noexcept { return inbox_decided_.load(); }
   /// The end of both: nothing is told from now on. @return what was not answered
   std::list<Call> end() noexcept;
 
@@ -183,6 +192,7 @@ class Server final : private Connection::User {
   std::string channel_;  // written before `inbox_`
   std::atomic<bool> ended_{false};
   std::atomic<bool> inbox_up_{false};
+  std::atomic<bool> inbox_decided_{false};
   std::atomic<bool> strayed_{false};  // it came to another server than the other connection, last
   std::atomic<Instant::rep> probed_{0};    // the inbox was asked for a word then
   std::atomic<bool> awaits_probe_{false};  // ... and has not answered

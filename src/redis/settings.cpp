@@ -74,7 +74,7 @@ void read_place(base::Url& url, Settings& settings) {
     if (!url.hosts().empty() || url.path().size() < 2) {
       refuse_url("URL: redis+unix wants the path of a socket: redis+unix:///run/redis.sock");
     }
-    settings.address = {.host = {}, .port = 0, .path = url.path()};
+    settings.address = base::Address::of_socket(url.path(), "redis");
   } else {
     if (!url.has_authority()) {
       refuse_url("URL: '//' is missing: redis://host:port");

@@ -73,6 +73,38 @@ std::optional<base::Address> node_in(const Reply& reply, const base::Address& as
       .host = *std::move(its), .port = static_cast<std::uint16_t>(port.integer), .path = {}};
 }
 
+std::optional<SlotRange> range_in(const Reply& item, const base::Address& asked) {
+  if (item.kind != Reply::Kind::array || item.items.size() < 3) return std::nullopt;
+  const std::optional<std::uint16_t> first = slot_in(item.items[0]);
+  const std::optional<std::uint16_t> last = slot_in(item.items[1]);
+  std::optional<base::Address> master = node_in(item.items[2], asked);
+  if (!first || !last || *first > *last || !master) return std::nullopt;
+  return SlotRange{.first = *first, .last = *last, .master = *std::move(master)};
+}
+
+/// @return false: one of its slots is marked already
+bool mark(std::bitset<slot_count>& seen, const SlotRange& range) {
+  std::bitset<slot_count> its;
+  for (std::size_t slot = range.first; slot <= range.last; ++slot) its.set(slot);
+  if ((seen & its).any()) return false;
+  seen |= its;
+  return true;
+}
+
+/// Of the master and the replicas of a range, the third word each.
+void collect_nodes(const Reply& item, NodeIds& into) {
+  constexpr std::size_t longest_id = 64;
+  constexpr std::size_t most = 4096;  // a cluster has up to about 1,000
+  for (std::size_t i = 2; i < item.items.size() && into.size() < most; ++i) {
+    const Reply& node = item.items[i];
+    if (node.kind != Reply::Kind::array || node.items.size() < 3) continue;
+    const Reply& id = node.items[2];
+    const bool good = id.kind == Reply::Kind::string && !id.text.empty() &&
+                      id.text.size() <= longest_id && base::Address::is_host(id.text);
+    if (good) into.insert(id.text);
+  }
+}
+
 }  // namespace
 
 // Of the name as it stands in the key, without writing that.
@@ -93,23 +125,25 @@ std::uint16_t slot_of_tag(std::string_view tag) noexcept {
   return static_cast<std::uint16_t>(crc_of(0, tag) % slot_count);
 }
 
-std::optional<std::vector<SlotRange>> parse_slots(const Reply& reply, const base::Address& asked) {
+std::optional<SlotTable> parse_slots(const Reply& reply, const base::Address& asked) {
   if (reply.kind != Reply::Kind::array) return std::nullopt;
-  std::vector<SlotRange> ranges;
+  SlotTable table;
   std::bitset<slot_count> seen;  // so that there are no more masters than slots
   for (const Reply& item : reply.items) {
-    if (item.kind != Reply::Kind::array || item.items.size() < 3) return std::nullopt;
-    const std::optional<std::uint16_t> first = slot_in(item.items[0]);
-    const std::optional<std::uint16_t> last = slot_in(item.items[1]);
-    std::optional<base::Address> master = node_in(item.items[2], asked);
-    if (!first || !last || *first > *last || !master) return std::nullopt;
-    for (std::size_t slot = *first; slot <= *last; ++slot) {
-      if (seen.test(slot)) return std::nullopt;
-      seen.set(slot);
+    collect_nodes(item, table.nodes);
+    std::optional<SlotRange> range = range_in(item, asked);
+    if (range && mark(seen, *range)) {
+      table.ranges.push_back(*std::move(range));
+    } else {
+      table.whole = false;
     }
-    ranges.push_back({.first = *first, .last = *last, .master = *std::move(master)});
   }
-  return ranges;
+  if (!table.whole && table.ranges.empty() && table.nodes.empty()) return std::nullopt;
+  return table;
+}
+
+bool is_redirection(std::string_view words) noexcept {
+  return words.starts_with("MOVED ") || words.starts_with("ASK ");
 }
 
 std::optional<Redirection> parse_redirection(std::string_view words, const base::Address& asked) {

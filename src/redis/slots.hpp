@@ -4,6 +4,7 @@
 #pragma once
 
 #include "base/address.hpp"
+#include "redis/membership.hpp"
 #include "redis/reply.hpp"
 
 #include <cstddef>
@@ -32,11 +33,20 @@ struct SlotRange {
   std::uint16_t last = 0;
   base::Address master{};
 };
-/// Reads the answer to CLUSTER SLOTS.
+/// What a server says of its cluster.
+struct SlotTable {
+  std::vector<SlotRange> ranges{};  ///< no slot is in two of them
+  NodeIds nodes{};                  ///< all that it names, replicas too
+  bool whole = true;                ///< false: it also said something that is of no use
+};
+/// Reads the answer to CLUSTER SLOTS, and leaves out each range that is of no use: a master may be
+/// without an address until its container has come back under its own name.
 /// @param asked where the answer comes from: a server that does not know its own name leaves it out
-/// @return nothing = it makes no sense
-[[nodiscard]] std::optional<std::vector<SlotRange>> parse_slots(const Reply& reply,
-                                                                const base::Address& asked);
+/// @return nothing = it makes no sense at all
+[[nodiscard]] std::optional<SlotTable> parse_slots(const Reply& reply, const base::Address& asked);
+
+/// @return whether an error reply says that a name lies elsewhere, even if it does not say where.
+[[nodiscard]] bool is_redirection(std::string_view words) noexcept;
 
 /// "Not here": an error reply MOVED or ASK.
 struct Redirection {

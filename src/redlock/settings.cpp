@@ -27,10 +27,7 @@ std::vector<base::Address> sockets_of(const base::Url& url) {
   while (!rest.empty()) {
     const std::string_view path = rest.substr(0, rest.find(','));
     rest.remove_prefix(std::min(path.size() + 1, rest.size()));
-    if (path.size() < 2 || path.front() != '/') {
-      refuse_url("URL: the path of each socket begins with '/'");
-    }
-    addresses.push_back({.host = {}, .port = 0, .path = std::string(path)});
+    addresses.push_back(base::Address::of_socket(std::string(path), "redlock"));
   }
   return addresses;
 }

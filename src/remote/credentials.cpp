@@ -4,7 +4,7 @@
 
 #include <mortise/error.hpp>
 
-#include "base/system_error.hpp"
+#include "base/changing_file.hpp"
 
 #include <cerrno>
 #include <cstddef>
@@ -60,11 +60,13 @@ Credentials Credentials::of(base::Url& url, const std::string& before) {
 
 std::optional<std::string> Credentials::current() const {
   if (password_file.empty()) return password;
-  // Not its name: somebody may have put the password itself there.
-  const std::string which = "the file of " + option;
+  const auto refuse_file = [&](const std::string& words, int error = 0) {
+    // Not its name: somebody may have put the password itself there.
+    refuse_credentials("the file of " + option + words,
+                       base::meaning_of_unusable_file(used_before->load(), error));
+  };
   const auto refuse_unread = [&](int error) {
-    refuse_credentials(which + " cannot be read: " + std::generic_category().message(error),
-                       base::errc_of(error, Errc::misconfigured));
+    refuse_file(" cannot be read: " + std::generic_category().message(error), error);
   };
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(
       std::fopen(password_file.c_str(), "rbe"), [](std::FILE* f) { return std::fclose(f); });
@@ -73,9 +75,10 @@ std::optional<std::string> Credentials::current() const {
   std::string text(longest_password + 1, '\0');
   text.resize(std::fread(text.data(), 1, text.size(), file.get()));
   if (std::ferror(file.get()) != 0) refuse_unread(errno);
-  if (text.size() > longest_password) refuse_credentials(which + " is too long");
+  if (text.size() > longest_password) refuse_file(" is too long");
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
-  if (text.empty()) refuse_credentials(which + " is empty");
+  if (text.empty()) refuse_file(" is empty");
+  used_before->store(true);
   return text;
 }
 

@@ -5,6 +5,8 @@
 
 #include "base/url.hpp"
 
+#include <atomic>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -15,6 +17,8 @@ struct Credentials {
   std::optional<std::string> password{};  ///< given in the URL, or by an environment variable
   std::string password_file{};            ///< read anew at each use, so that it may change
   std::string option = "password-file";   ///< the parameter that names it
+  /// The file was read, by whatever copy of this.
+  std::shared_ptr<std::atomic<bool>> used_before = std::make_shared<std::atomic<bool>>(false);
 
   /// Takes the parameters `password-file` and `password-env`, too.
   /// @throws LockError (`misconfigured`) where the password is given more than once, or not found
@@ -26,8 +30,9 @@ struct Credentials {
   /// @return whether a password is given, wherever it is.
   [[nodiscard]] bool has_password() const noexcept { return password || !password_file.empty(); }
   /// @return the password of now; nothing = none is given
-  /// @throws LockError (`misconfigured`; `exhausted` where this process has no descriptor or memory
-  /// left, which passes) that names the parameter, the file and what is wrong with it
+  /// @throws LockError that names the parameter, the file and what is wrong with it:
+  /// `misconfigured` before the file was read once, `unavailable` later, since somebody replaces
+  /// it; `exhausted` where this process has no descriptor or memory left
   [[nodiscard]] std::optional<std::string> current() const;
 };
 

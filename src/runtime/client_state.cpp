@@ -126,7 +126,7 @@ std::shared_ptr<const core::Terms> ClientState::terms(const LockOptions& options
 }
 
 Failure ClientState::check(std::chrono::nanoseconds wait) {
-  const auto check = std::make_shared<Check>(terms_.shortest_lease());
+  const auto check = std::make_shared<Check>(terms_.shortest_lease(), client_id_);
   return ask(*this, *check, wait, Errc::unavailable,
              [&](Backend& backend) { backend.check(check); });
 }

@@ -153,12 +153,12 @@ TEST_F(RedisClusterNames, EitherKindOfServerRefusesTheOtherKindOfUrlInWords) {
   const test::RedisServer one;
   Client to_one("redis+cluster://127.0.0.1:" + std::to_string(one.port()));
   Failure failure = failure_of([&] { to_one.check(2s); });
-  EXPECT_EQ(failure.code, Errc::unsupported);
+  EXPECT_EQ(failure.code, Errc::misconfigured);
   EXPECT_THAT(failure.text, HasSubstr("redis:// leads to one server"));
   cluster({.masters = 1, .replicas = 0});
   Client to_node("redis://127.0.0.1:" + std::to_string(cluster()[0].port()));
   failure = failure_of([&] { to_node.check(2s); });
-  EXPECT_EQ(failure.code, Errc::unsupported);
+  EXPECT_EQ(failure.code, Errc::misconfigured);
   EXPECT_THAT(failure.text, HasSubstr("redis+cluster://"));
 }
 

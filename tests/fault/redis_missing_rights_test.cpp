@@ -92,6 +92,51 @@ TEST_F(RedisMissingRights, WhoMayNotListenMayTakeWhatIsFree) {
   held.unlock();
 }
 
+// The server's word that a lock is free and its refusal of the inbox come in any order.
+TEST_F(RedisMissingRights, WhoMayNotListenIsGrantedWhatIsFreeEachTime) {
+  serve("-subscribe");
+  for (int i = 0; i < 100; ++i) {
+    Client mine = shop();
+    const Failure failure = failure_of([&] {
+      Lock lock = mine.lock("a");
+      EXPECT_TRUE(lock.try_lock_for(3s));
+      lock.unlock();
+    });
+    ASSERT_FALSE(failure) << "try " << i << ": " << failure.text;
+  }
+}
+
+// Whoever waits is told by the inbox: that is not to be learnt from the first lock that is held.
+TEST_F(RedisMissingRights, ACheckTellsWhoMayNotListen) {
+  serve("-subscribe");
+  for (int i = 0; i < 20; ++i) {
+    Client mine = shop();
+    expect_need("+subscribe", [&] { mine.check(3s); });
+    expect_need("+subscribe", [&] { mine.check(3s); });
+  }
+  Client mine = shop();
+  expect_need("+subscribe", [&] { mine.check(3s); });
+  change({"+subscribe"});
+  EXPECT_NO_THROW(mine.check(3s));
+}
+
+// A user that does not log in is not looked at when it connects, and a check does it.
+TEST_F(RedisMissingRights, ACheckTriesEachCommandThatWritesALock) {
+  static_cast<void>(server());
+  Client mine = client();
+  mine.check(3s);
+  for (const std::string right : {"pexpire", "hincrby", "pttl", "hset", "hdel"}) {
+    server().talk().expect_ok({"ACL", "SETUSER", "default", "-" + right});
+    const Failure failure = failure_of([&] { mine.check(3s); });
+    EXPECT_EQ(failure.code, Errc::denied) << right << ": " << failure.text;
+    EXPECT_THAT(failure.text, HasSubstr("+" + right));
+    server().talk().expect_ok({"ACL", "SETUSER", "default", "+" + right});
+    server().talk().expect_ok({"DEL", key("mortise.check")});  // what it could not take back
+    EXPECT_NO_THROW(mine.check(3s)) << right;
+    EXPECT_EQ(server().talk().command({"EXISTS", key("mortise.check")}).integer, 0);
+  }
+}
+
 TEST_F(RedisMissingRights, ChannelsAreNeeded) {
   serve();
   change({"resetchannels", "&mortise:other:*"});

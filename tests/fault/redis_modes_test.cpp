@@ -53,11 +53,11 @@ TEST_F(RedisServers, WithoutTlsLeaveItsHandshakeUnanswered) {
               HasSubstr("TLS handshake is not answered in time; is that a port for TLS?"));
 }
 
-TEST_F(RedisServers, ThatBelongToAClusterAreUnsupported) {
+TEST_F(RedisServers, ThatBelongToAClusterAreMisconfigured) {
   serve({"cluster-enabled yes"});
   Client mine = client();
   const Failure failure = failure_of([&] { mine.check(10s); });
-  EXPECT_EQ(failure.code, Errc::unsupported) << failure.text;
+  EXPECT_EQ(failure.code, Errc::misconfigured) << failure.text;
   EXPECT_THAT(failure.text, HasSubstr("cluster"));
 }
 

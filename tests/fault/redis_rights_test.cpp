@@ -5,6 +5,8 @@
 #include "fault/redis_fixture.hpp"
 #include "support/redis_store.hpp"
 
+#include <deque>
+
 namespace mortise::fault {
 namespace {
 
@@ -178,6 +180,25 @@ TEST_F(RedisRights, RightsThatAreTakenAwayHaveTheHoldLostByTheClock) {
   server().talk().expect_ok({"ACL", "SETUSER", "shop", "~mortise:*"});
   EXPECT_TRUE(lock.try_lock_for(patience));
   lock.unlock();
+}
+
+// Promise: L8
+TEST_F(RedisRights, ANameThatIsTakenAwayCostsNoOtherHold) {
+  serve("");
+  Client mine = shop();
+  std::deque<Lock> kept;
+  for (int i = 0; i < 5; ++i) {
+    kept.push_back(mine.lock("kept/" + std::to_string(i), {.lease = 2s}));
+    kept.back().lock();
+  }
+  Lock taken = mine.lock("taken", {.lease = 2s});
+  taken.lock();
+  server().talk().expect_ok({"ACL", "SETUSER", "shop", "resetkeys", "~mortise:{kept*"});
+  EXPECT_TRUE(eventually([&] { return taken.lost().stop_requested(); }, 2s + allowance + slack));
+  for (Lock& lock : kept) {
+    EXPECT_FALSE(lock.lost().stop_requested());
+    EXPECT_EQ(lock.release(), Released::released);
+  }
 }
 
 }  // namespace

@@ -63,6 +63,23 @@ TEST_F(RedlockCheck, IsNoWhereAMajorityDeniesIt) {
   expect_yes(mine);
 }
 
+TEST_F(RedlockCheck, IsNoWhereAllRefuseAndWhereAMajorityMayNotLimitALease) {
+  Client mine = ready_client();
+  const RedisTalk::Command full{"CONFIG", "SET", "min-replicas-to-write", "1"};
+  for (std::size_t i = 0; i < servers().size(); ++i) set(i, full);
+  const auto refused = [](Client& client) { return failure_of([&] { client.check(10s); }); };
+  EXPECT_EQ(refused(mine).code, Errc::unavailable);
+  EXPECT_THAT(refused(mine).text, HasSubstr("servers cannot be used"));
+  Client fresh = client();
+  EXPECT_EQ(refused(fresh).code, Errc::unavailable) << "before its first lock, too";
+  for (std::size_t i = 0; i < servers().size(); ++i) {
+    set(i, {"CONFIG", "SET", "min-replicas-to-write", "0"});
+  }
+  expect_yes(mine);
+  EXPECT_THAT(expect_no_of_three(mine, Errc::denied, {"ACL", "SETUSER", "default", "-pexpire"}),
+              HasSubstr("+pexpire"));
+}
+
 // Who is down may come up, and is waited for; who has refused is named beside it.
 TEST_F(RedlockCheck, OfServersThatAreDownWaitsForOneOfThem) {
   Client mine = ready_client();

@@ -27,6 +27,10 @@ subjectKeyIdentifier = hash
 subjectAltName = IP:127.0.0.1,IP:::1,DNS:localhost
 [elsewhere]
 subjectAltName = DNS:elsewhere.test
+[wild]
+subjectAltName = DNS:*.shop.test
+[nameless]
+basicConstraints = CA:FALSE
 END
 new="-config openssl.cnf -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes"
 authority() {
@@ -48,6 +52,15 @@ sign ca client client here 3
 sign other_ca other_client other_client here 3
 sign ca server expired here -1
 sign ca server elsewhere elsewhere 3
+sign ca server wild wild 3
+sign other_ca server other_server here 3
+common_name() {
+    openssl req -config openssl.cnf -new -key server.key -subj "/CN=$2" -out $1.csr
+    sign ca $1 $1 $3 3
+}
+common_name named localhost nameless
+common_name numbered 127.0.0.1 nameless
+common_name misnamed localhost elsewhere
 openssl pkey -in server.key -aes128 -passout pass:secret -out locked.key
 )";
 

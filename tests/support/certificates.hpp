@@ -31,6 +31,15 @@ class Certificates {
   [[nodiscard]] std::string expired_certificate() const { return file("expired.pem"); }
   /// For `server_key()` and the host "elsewhere.test" alone.
   [[nodiscard]] std::string elsewhere_certificate() const { return file("elsewhere.pem"); }
+  /// The next ones are for `server_key()`, too. For the hosts "*.shop.test".
+  [[nodiscard]] std::string wild_certificate() const { return file("wild.pem"); }
+  /// By the other authority, for what `server_certificate()` is for.
+  [[nodiscard]] std::string other_server_certificate() const { return file("other_server.pem"); }
+  /// Without a subject alternative name: the common name is "localhost", or "127.0.0.1".
+  [[nodiscard]] std::string named_certificate() const { return file("named.pem"); }
+  [[nodiscard]] std::string numbered_certificate() const { return file("numbered.pem"); }
+  /// The common name is "localhost", and the subject alternative name "elsewhere.test".
+  [[nodiscard]] std::string misnamed_certificate() const { return file("misnamed.pem"); }
   /// The server's key under a pass phrase.
   [[nodiscard]] std::string locked_key() const { return file("locked.key"); }
 

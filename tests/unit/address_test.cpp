@@ -43,6 +43,25 @@ TEST(AddressTest, AUnixSocketIsShownByItsPath) {
   EXPECT_EQ(address.text(), "/run/redis.sock");
 }
 
+// The kernel's limit.
+TEST(AddressTest, APathThatNoSocketCanHaveIsRefused) {
+  const std::string longest = "/" + std::string(106, 'x');
+  EXPECT_EQ(Address::of_socket(longest, "redis").text(), longest);
+  for (const std::string& path : {longest + "x", std::string("/"), std::string("relative"),
+                                  std::string(), std::string("/a\0b", 4)}) {
+    try {
+      static_cast<void>(Address::of_socket(path, "redis"));
+      ADD_FAILURE() << path;
+    } catch (const LockError& error) {
+      EXPECT_EQ(error.errc(), Errc::misconfigured);
+      const std::string words = error.what();
+      EXPECT_NE(words.find("of " + std::to_string(path.size()) + " bytes"), std::string::npos)
+          << words;
+      EXPECT_NE(words.find("up to 107 bytes"), std::string::npos) << words;
+    }
+  }
+}
+
 std::string words_for(std::string_view text) {
   try {
     static_cast<void>(Address::parse(text, "redis", 6379));

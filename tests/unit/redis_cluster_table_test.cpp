@@ -46,6 +46,28 @@ class RedisClusterTableTest : public ::testing::Test {
     return {{.first = 0, .last = slot_count - 1, .master = master}};
   }
 
+  /// @return who is asked.
+  std::vector<Server*> look() {
+    now_ += 1s;
+    static_cast<void>(cluster_.want_look(now_));
+    now_ += 1s;
+    return cluster_.begin_look(now_);
+  }
+  Membership::Verdict answer(const std::string& host, std::uint16_t port, const NodeIds& nodes) {
+    const Server& server = cluster_.at({.host = host, .port = port, .path = {}});
+    last_ = cluster_.judge(server, {.ranges = all_to(server.address()), .nodes = nodes});
+    return last_.kind;
+  }
+  void agree() {
+    ASSERT_EQ(look().size(), 2U);
+    ASSERT_EQ(answer("seed-1", 7001, {"a1", "a2"}), Membership::Verdict::undecided);
+    ASSERT_EQ(answer("seed-2", 7002, {"a1"}), Membership::Verdict::agreed);
+    cluster_.end_look(true, now_);
+    cluster_.end_look(true, now_);
+  }
+
+  Instant now_{1h};
+  Cluster::Verdict last_;
   test::FakeHost host_;
   Nobody user_;
   Server::Shared shared_;
@@ -86,17 +108,54 @@ TEST_F(RedisClusterTableTest, WhoHasLeftIsNotAskedWhoHasWhat) {
   for (std::size_t i = 0; i < 100; ++i) {
     static_cast<void>(cluster_.learn(all_to(address(i))));
   }
+  agree();
+  static_cast<void>(cluster_.learn(all_to(address(99))));
   std::set<std::string> asked;
-  for (int i = 0; i < 3; ++i) asked.insert(cluster_.whom_to_ask().address().text());
+  for (int i = 0; i < 3; ++i) {
+    const std::vector<Server*> whom = look();
+    ASSERT_EQ(whom.size(), 1U);
+    asked.insert(whom.front()->address().text());
+    cluster_.end_look(true, now_);
+  }
   EXPECT_EQ(asked, (std::set<std::string>{"seed-1:7001", "seed-2:7002", address(99).text()}));
+}
+
+TEST_F(RedisClusterTableTest, AServerOfAnotherClusterIsRefusedInWords) {
+  agree();
+  EXPECT_FALSE(cluster_.stranger());
+  Server& seed = cluster_.at({.host = "seed-1", .port = 7001, .path = {}});
+  const Failure why = cluster_.refuses(seed, {.nodes = {"0123456789abcdef"}});
+  EXPECT_EQ(why.code, Errc::misconfigured);
+  EXPECT_EQ(why.text,
+            "redis seed-1:7001: a server of another cluster (node 01234567) than the one that this "
+            "client knows (nodes a1 a2)");
+  EXPECT_EQ(cluster_.stranger().code, Errc::misconfigured);
+  // The address of a master was given to somebody else: the next one has its slots before long.
+  const Failure passes = cluster_.refuses(cluster_.at(address(1)), {.nodes = {"b1"}});
+  EXPECT_EQ(passes.code, Errc::unavailable);
+  EXPECT_FALSE(cluster_.refuses(seed, {.nodes = {"a1"}}));
+  EXPECT_FALSE(cluster_.stranger());
+}
+
+TEST_F(RedisClusterTableTest, SeedsOfTwoClustersAreRefusedInWords) {
+  ASSERT_EQ(look().size(), 2U);
+  EXPECT_EQ(answer("seed-1", 7001, {"a1"}), Membership::Verdict::undecided);
+  EXPECT_FALSE(cluster_.is_agreed());
+  EXPECT_EQ(answer("seed-2", 7002, {"b1"}), Membership::Verdict::split);
+  EXPECT_EQ(last_.why.code, Errc::misconfigured);
+  EXPECT_EQ(last_.why.text,
+            "the servers in the URL belong to several clusters: redis seed-1:7001 (node a1), redis "
+            "seed-2:7002 (node b1)");
+  EXPECT_FALSE(cluster_.is_agreed());
 }
 
 // So a list does not begin with what was known before.
 TEST_F(RedisClusterTableTest, WhatIsToldIsAsOldAsTheQuestion) {
   const Instant start{1h};
   EXPECT_TRUE(cluster_.want_look(start));
-  EXPECT_TRUE(cluster_.begins_look(start));
+  EXPECT_EQ(cluster_.begin_look(start).size(), 2U) << "each that the user has named";
   static_cast<void>(cluster_.learn(all_to(address(1))));
+  cluster_.end_look(true, start + 1s);
   cluster_.end_look(true, start + 1s);
   EXPECT_TRUE(cluster_.is_told(start));
   EXPECT_FALSE(cluster_.is_told(start + 1ns));

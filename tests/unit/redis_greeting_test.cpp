@@ -69,15 +69,15 @@ TEST(RedisGreetingTest, AllIsSaidAtOnce) {
   EXPECT_EQ(plain.facts().run_id, "0123abc");
   EXPECT_EQ(plain.facts().version, "7.0.15");
   Greeting all(Settings::parse("redis://app:se%20cret@h/3?client-name=shop"), "");
-  EXPECT_THAT(said(all), ElementsAre("AUTH app se cret", "SELECT 3", "CLIENT SETNAME shop",
-                                     "INFO server", "INFO replication", "INFO memory",
+  EXPECT_THAT(said(all), ElementsAre("AUTH app se cret", "CLIENT SETNAME shop", "INFO server",
+                                     "INFO replication", "INFO memory", "SELECT 3",
                                      "EVALSHA " + std::string(40, '0') + " 1 " + nobodys, "TIME",
                                      "HGET " + nobodys + " -", "HMGET " + nobodys + " -",
                                      "HSET " + nobodys + " - - -", "HDEL " + nobodys + " -",
                                      "PEXPIRE " + nobodys + " -", "PUBLISH mortise:inbox:check ",
                                      "HINCRBY " + nobodys + " - -", "PTTL " + nobodys));
   EXPECT_FALSE(read(
-      all, {status("OK"), status("OK"), status("OK"), bulk(server), bulk(master), bulk(memory)}));
+      all, {status("OK"), status("OK"), bulk(server), bulk(master), bulk(memory), status("OK")}));
   for (int i = 0; i < 10; ++i) EXPECT_FALSE(read(all, {error("ERR whatever")}));
   EXPECT_TRUE(all.done());
   Greeting without_user(Settings::parse("redis://:pw@h"), "");
@@ -118,6 +118,7 @@ TEST(RedisGreetingTest, WhatAUserMayNotDoIsSaidWithItsRemedy) {
         bulk(cluster ? "redis_version:7.0.0\nrun_id:1\nserver_mode:cluster\n" : server));
     if (!cluster) before.push_back(bulk(master));
     before.push_back(bulk(memory));
+    if (cluster) before.push_back({.kind = Reply::Kind::array});
     for (int i = 0; i < each.trial; ++i) before.push_back(error("ERR of another kind"));
     ASSERT_FALSE(read(greeting, before)) << each.remedy;
     const Failure why = greeting.read(server_words, error(each.words));
@@ -184,8 +185,10 @@ TEST(RedisGreetingTest, ServersThatWillNotDo) {
       {{bulk(told("", ""))}, Errc::unsupported, "too old"},
       {{bulk(told("7", ""))}, Errc::unsupported, "too old"},
       {{bulk(told("x.y", ""))}, Errc::unsupported, "too old"},
-      {{bulk(told("7.0.0", "redis_mode:cluster\r\n"))}, Errc::unsupported, "node of a cluster"},
-      {{bulk(told("7.2.4", "server_mode:cluster\r\n"))}, Errc::unsupported, "node of a cluster"},
+      {{bulk(told("7.0.0", "redis_mode:cluster\r\n"))}, Errc::misconfigured, "node of a cluster"},
+      {{bulk(told("7.2.4", "server_mode:cluster\r\n"))}, Errc::misconfigured, "node of a cluster"},
+      {{bulk(told("6.0.16", "redis_mode:sentinel\r\n"))}, Errc::misconfigured, "a sentinel"},
+      {{bulk(told("8.0.1", "server_mode:sentinel\r\n"))}, Errc::misconfigured, "a sentinel"},
       {{bulk("redis_version:7.0.0\r\n")}, Errc::protocol, "run_id"},
       {{bulk("redis_version:7.0.0\r\nmy_run_id:1\r\nrun_idx:1\r\n")}, Errc::protocol, "run_id"},
       {{bulk("")}, Errc::protocol, "run_id"},
@@ -218,6 +221,31 @@ TEST(RedisGreetingTest, ServersThatWillNotDo) {
                        {bulk(server), bulk(master), bulk("maxmemory_policy:allkeys-lru\r\n")}));
 }
 
+// So a connection is not mistaken for one to the cluster that is meant.
+TEST(RedisGreetingTest, ANodeOfAClusterSaysWhoIsInIt) {
+  const std::string node = "redis_version:7.0.0\nrun_id:1\nredis_mode:cluster\n";
+  Greeting greeting(Settings::parse("redis+cluster://h?client-name="), "");
+  EXPECT_THAT(said(greeting), ElementsAre("INFO server", "INFO memory", "CLUSTER SLOTS"));
+  const Reply number{.kind = Reply::Kind::integer, .integer = 7};
+  const Reply port{.kind = Reply::Kind::integer, .integer = 7001};
+  Reply its{.kind = Reply::Kind::array};
+  its.items = {bulk("10.0.0.1"), port, bulk("0123456789abcdef")};
+  Reply range{.kind = Reply::Kind::array};
+  range.items = {number, number, its};
+  Reply slots{.kind = Reply::Kind::array};
+  slots.items = {range};
+  ASSERT_FALSE(read(greeting, {bulk(node), bulk(memory), slots}));
+  EXPECT_TRUE(greeting.done());
+  EXPECT_EQ(greeting.facts().cluster.nodes, NodeIds{"0123456789abcdef"});
+  Greeting denied(Settings::parse("redis+cluster://h?client-name="), "");
+  const Failure why =
+      read(denied, {bulk(node), bulk(memory), error("NOPERM run the 'cluster' command")});
+  EXPECT_EQ(why.code, make_error_code(Errc::denied));
+  EXPECT_THAT(why.text, EndsWith("needs +cluster|slots"));
+  EXPECT_THAT(greeted("redis+cluster://h?client-name=", {bulk(server)}).text,
+              HasSubstr("not a node of a cluster"));
+}
+
 TEST(RedisGreetingTest, WhoWeAreIsRefused) {
   const auto code = [](const char* url, const Reply& first) {
     return greeted(url, {first, bulk(server), bulk(master), bulk(memory)}).code;
@@ -231,9 +259,12 @@ TEST(RedisGreetingTest, WhoWeAreIsRefused) {
   EXPECT_THAT(greeted(with_password, {repeats}).text, Not(HasSubstr("pw")));
   EXPECT_EQ(code(with_password, error("LOADING wait")), make_error_code(Errc::unavailable));
   EXPECT_EQ(code(with_password, bulk("OK")), make_error_code(Errc::protocol));
-  EXPECT_EQ(code("redis://h/9?client-name=", error("ERR DB index is out of range")),
-            make_error_code(Errc::misconfigured));
-  EXPECT_EQ(code("redis://h/9?client-name=", Reply{}), make_error_code(Errc::protocol));
+  const auto code_of_9 = [](const Reply& selected) {
+    return greeted("redis://h/9?client-name=", {bulk(server), bulk(master), bulk(memory), selected})
+        .code;
+  };
+  EXPECT_EQ(code_of_9(error("ERR DB index is out of range")), make_error_code(Errc::misconfigured));
+  EXPECT_EQ(code_of_9(Reply{}), make_error_code(Errc::protocol));
   EXPECT_FALSE(code("redis://h", error("NOPERM no permissions to run 'client|setname'")));
   EXPECT_FALSE(code("redis://h", error("ERR unknown command 'CLIENT'")));
   EXPECT_EQ(code("redis://h", error("NOAUTH Authentication required.")),

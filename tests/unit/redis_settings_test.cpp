@@ -79,6 +79,7 @@ TEST(RedisSettingsTest, AUnixSocketHasAPath) {
        {"redis+unix://host/run/redis.sock", "redis+unix:///", "redis+unix://", "redis+unix:"}) {
     EXPECT_THAT(refusal(url), HasSubstr("path of a socket")) << url;
   }
+  EXPECT_THAT(refusal("redis+unix:///" + std::string(107, 'x')), HasSubstr("up to 107 bytes"));
 }
 
 TEST(RedisSettingsTest, RefusalsNameThePart) {

@@ -21,7 +21,8 @@ Reply list(std::vector<Reply> items) {
 }
 Reply range(long long first, long long last, Reply host, long long port = 7001) {
   return list(
-      {number(first), number(last), list({std::move(host), number(port), text("id"), list({})})});
+      {number(first), number(last),
+       list({std::move(host), number(port), text("id-" + std::to_string(first)), list({})})});
 }
 
 TEST(RedisSlotsTest, ANameHasTheSlotOfItsHashTag) {
@@ -37,15 +38,17 @@ TEST(RedisSlotsTest, ANameWithBracesIsCountedAsItsKeyHasIt) {
 }
 
 TEST(RedisSlotsTest, RangesAreReadWithTheirMasters) {
-  const auto ranges = parse_slots(
-      list({range(0, 5460, text("10.0.0.1")), range(5461, 16383, text("node-2.example"), 7002)}),
-      asked);
-  ASSERT_TRUE(ranges);
-  ASSERT_EQ(ranges->size(), 2U);
-  EXPECT_EQ(ranges->at(0).last, 5460);
-  EXPECT_EQ(ranges->at(0).master.text(), "10.0.0.1:7001");
-  EXPECT_EQ(ranges->at(1).first, 5461);
-  EXPECT_EQ(ranges->at(1).master.text(), "node-2.example:7002");
+  Reply second = range(5461, 16383, text("node-2.example"), 7002);
+  second.items.push_back(list({text("10.0.0.3"), number(7003), text("replica"), list({})}));
+  const auto table = parse_slots(list({range(0, 5460, text("10.0.0.1")), second}), asked);
+  ASSERT_TRUE(table);
+  EXPECT_TRUE(table->whole);
+  ASSERT_EQ(table->ranges.size(), 2U);
+  EXPECT_EQ(table->ranges.at(0).last, 5460);
+  EXPECT_EQ(table->ranges.at(0).master.text(), "10.0.0.1:7001");
+  EXPECT_EQ(table->ranges.at(1).first, 5461);
+  EXPECT_EQ(table->ranges.at(1).master.text(), "node-2.example:7002");
+  EXPECT_EQ(table->nodes, (NodeIds{"id-0", "id-5461", "replica"}));
   EXPECT_TRUE(parse_slots(list({}), asked));
 }
 
@@ -67,49 +70,76 @@ TEST(RedisSlotsTest, ATableOfSingleSlotsIsReadAsAWhole) {
   reader.feed(bytes);
   Reply reply;
   ASSERT_EQ(reader.next(reply), ReplyReader::Next::reply) << reader.error();
-  const auto ranges = parse_slots(reply, asked);
-  ASSERT_TRUE(ranges);
-  EXPECT_EQ(ranges->size(), slot_count);
+  const auto table = parse_slots(reply, asked);
+  ASSERT_TRUE(table);
+  EXPECT_TRUE(table->whole);
+  EXPECT_EQ(table->ranges.size(), slot_count);
 }
 
 // Behind NAT, or with cluster-preferred-endpoint-type unknown-endpoint.
 TEST(RedisSlotsTest, AServerWithoutANameIsTheOneThatWasAsked) {
   for (const Reply& host : {text(""), text("?"), Reply{}}) {
-    const auto ranges = parse_slots(list({range(0, 9, host)}), asked);
-    ASSERT_TRUE(ranges);
-    EXPECT_EQ(ranges->front().master.text(), "10.0.0.9:7001");
+    const auto table = parse_slots(list({range(0, 9, host)}), asked);
+    ASSERT_TRUE(table);
+    EXPECT_EQ(table->ranges.front().master.text(), "10.0.0.9:7001");
   }
   EXPECT_EQ(parse_redirection("MOVED 5 :7003", asked)->to.text(), "10.0.0.9:7003");
   EXPECT_EQ(parse_redirection("ASK 5 ?:7003", asked)->to.text(), "10.0.0.9:7003");
+}
+
+// A master has no address in the others' eyes when its container came back without its volume. The
+// other masters go on, and one of them may be replaced just then.
+TEST(RedisSlotsTest, WhatIsOfNoUseIsLeftOutAndTheRestIsRead) {
+  const std::vector<Reply> useless{
+      range(10, 19, text(""), 0),
+      range(10, 19, Reply{}, 0),
+      range(10, 19, text("h"), 65536),
+      range(10, 19, number(1)),
+      range(10, 19, text("h\nforged: line")),
+      range(19, 10, text("h")),
+      range(-1, 19, text("h")),
+      range(10, 16384, text("h")),
+      range(9, 9, text("h")),  // which has a master already: there are no more of them than slots
+      list({number(10), number(19)}),
+      list({list({number(10), number(19)})}),
+      number(1),
+      text("x"),
+  };
+  for (const Reply& each : useless) {
+    const auto table =
+        parse_slots(list({range(0, 9, text("a")), each, range(20, 29, text("b"))}), asked);
+    ASSERT_TRUE(table);
+    EXPECT_FALSE(table->whole);
+    ASSERT_EQ(table->ranges.size(), 2U);
+    EXPECT_EQ(table->ranges.at(0).master.text(), "a:7001");
+    EXPECT_EQ(table->ranges.at(1).master.text(), "b:7001");
+    EXPECT_TRUE(table->nodes.contains("id-0") && table->nodes.contains("id-20"));
+  }
 }
 
 TEST(RedisSlotsTest, WhatMakesNoSenseIsNotRead) {
   EXPECT_FALSE(parse_slots(text("x"), asked));
   EXPECT_FALSE(parse_slots(list({number(1)}), asked));
   EXPECT_FALSE(parse_slots(list({list({number(0), number(9)})}), asked));
-  EXPECT_FALSE(parse_slots(list({range(9, 0, text("h"))}), asked));
-  EXPECT_FALSE(parse_slots(list({range(-1, 0, text("h"))}), asked));
-  EXPECT_FALSE(parse_slots(list({range(0, 16384, text("h"))}), asked));
-  EXPECT_FALSE(parse_slots(list({range(0, 9, text("h"), 0)}), asked));
-  EXPECT_FALSE(parse_slots(list({range(0, 9, text("h"), 65536)}), asked));
-  EXPECT_FALSE(parse_slots(list({range(0, 9, number(1))}), asked));
-  // A slot has one master: so there are no more of them than slots.
-  EXPECT_FALSE(parse_slots(list({range(0, 9, text("h")), range(9, 9, text("h"))}), asked));
   for (const char* words : {"MOVED", "MOVED ", "MOVED 5", "MOVED 5 ", "MOVED 5 h",
                             "MOVED 5 h:", "MOVED 5 h:0", "MOVED 16384 h:1", "MOVED -1 h:1",
                             "MOVED x h:1", "MOVED 5 h:65536", "ASKING 5 h:1", "TRYAGAIN", ""}) {
     EXPECT_FALSE(parse_redirection(words, asked)) << words;
   }
+  // It says so much that the name is not here.
+  EXPECT_TRUE(is_redirection("MOVED 5 :0"));
+  EXPECT_TRUE(is_redirection("ASK 5 :0"));
+  EXPECT_FALSE(is_redirection("MOVEDOUT"));
 }
 
 // It would be connected to, and would stand in messages, and so in logs.
 TEST(RedisSlotsTest, WhatIsNoHostIsNotRead) {
   const std::string longest(255, 'x');
-  EXPECT_TRUE(parse_slots(list({range(0, 9, text(longest))}), asked));
+  EXPECT_EQ(parse_slots(list({range(0, 9, text(longest))}), asked)->ranges.size(), 1U);
   for (const std::string& host :
        {std::string("h\nforged: line"), std::string("h\0x", 3), std::string("a b"),
         std::string("\x1b[2J"), longest + "x", std::string("h/path"), std::string("\xc3\xa4")}) {
-    EXPECT_FALSE(parse_slots(list({range(0, 9, text(host))}), asked)) << host;
+    EXPECT_TRUE(parse_slots(list({range(0, 9, text(host))}), asked)->ranges.empty()) << host;
     EXPECT_FALSE(parse_redirection("MOVED 5 " + host + ":1", asked)) << host;
   }
 }

@@ -76,7 +76,9 @@ TEST(RedlockSettingsTest, WhatIsMeantForOneServerIsRefused) {
   EXPECT_THAT(refusal("redlock://a,b,c?interop=redisson"), HasSubstr("unknown parameter"));
   EXPECT_THAT(refusal("redlock://a,b,c?ca=/x"), HasSubstr("redlocks"));
   EXPECT_THAT(refusal("redlock+unix://a,b,c"), HasSubstr("sockets"));
-  EXPECT_THAT(refusal("redlock+unix:///a,b,/c"), HasSubstr("path of each socket"));
+  EXPECT_THAT(refusal("redlock+unix:///a,b,/c"), HasSubstr("begins with '/'"));
+  EXPECT_THAT(refusal("redlock+unix:///a,/b,/" + std::string(107, 'c')),
+              HasSubstr("up to 107 bytes"));
 }
 
 TEST(RedlockSettingsTest, NoMessageRepeatsWhatMayBeAPassword) {

@@ -114,6 +114,20 @@ TEST_F(RemotePasswordFile, IsRefusedByItsName) {
               HasSubstr("sentinel-password-file cannot be read: No such file"));
 }
 
+// Whoever changes a password may empty the file first, or put another one in its place.
+TEST_F(RemotePasswordFile, IsReplacedWhereItWasReadBefore) {
+  write("secret");
+  const Credentials of_file = credentials();
+  const Credentials copy = of_file;
+  EXPECT_EQ(of_file.current(), "secret");
+  write("");
+  EXPECT_THAT(refused(copy, Errc::unavailable), HasSubstr("is empty"));
+  ASSERT_EQ(::unlink(path_.c_str()), 0);
+  EXPECT_THAT(refused(of_file, Errc::unavailable), HasSubstr("No such file"));
+  write("another");
+  EXPECT_EQ(copy.current(), "another");
+}
+
 // It may be read when this process has closed something: no reason to give up.
 TEST_F(RemotePasswordFile, IsAskedForAgainWhereOnlyThisProcessHasNoRoom) {
   write("secret");

@@ -176,7 +176,7 @@ TEST(RemoteTlsFaultTest, WhatDoesNotSpeakTlsIsSaidToBe) {
   ASSERT_EQ(::send(peer.get(), answer.data(), answer.size(), MSG_NOSIGNAL),
             static_cast<ssize_t>(answer.size()));
   EXPECT_EQ(connect(*stream), Status::failed);
-  EXPECT_EQ(stream->failure().code, Errc::unavailable);
+  EXPECT_EQ(stream->failure().code, Errc::misconfigured);
   EXPECT_NE(stream->failure().text.find("does not speak TLS"), std::string::npos)
       << stream->failure().text;
 }

@@ -163,6 +163,86 @@ TEST(RemoteTlsTest, TheCertificateIsForTheHost) {
   expect_denied(*server.open(TlsServer::trusting(), "mortise server"), "ostname mismatch");
 }
 
+// RFC 9525: only a subject alternative name says which host a certificate is for.
+TEST(RemoteTlsTest, ACommonNameIsNotTheHost) {
+  const test::Certificates& all = certificates();
+  const struct {
+    std::string certificate;
+    const char* host;
+  } cases[] = {
+      {all.named_certificate(), "localhost"},
+      {all.numbered_certificate(), "127.0.0.1"},
+      {all.misnamed_certificate(), "localhost"},
+  };
+  for (const auto& each : cases) {
+    const TlsServer server("-cert " + each.certificate);
+    const auto stream = server.open(TlsServer::trusting(), each.host);
+    EXPECT_EQ(connect(*stream), Status::failed) << each.certificate;
+    EXPECT_EQ(stream->failure().code, Errc::denied) << stream->failure().text;
+  }
+}
+
+TEST(RemoteTlsTest, AStarStandsForOneWholeLabel) {
+  const TlsServer server("-cert " + certificates().wild_certificate());
+  EXPECT_EQ(connect(*server.open(TlsServer::trusting(), "redis-1.shop.test")), Status::done);
+  for (const char* const host : {"shop.test", "a.b.shop.test", "redis.shop.test.evil.test"}) {
+    EXPECT_EQ(connect(*server.open(TlsServer::trusting(), host)), Status::failed) << host;
+  }
+}
+
+/// A file that a program replaces while clients run.
+class Replaced {
+ public:
+  explicit Replaced(const std::string& begin) { with(begin); }
+  [[nodiscard]] std::string path() const { return directory_.file("replaced.pem"); }
+  void with(const std::string& file) const { std::ofstream(path()) << test::text_of(file); }
+  void with_half_of(const std::string& file) const {
+    const std::string all = test::text_of(file);
+    std::ofstream(path()) << all.substr(0, all.size() / 2);
+  }
+
+ private:
+  model::TemporaryDirectory directory_;
+};
+
+Failure failure_to_connect(const TlsServer& server, const Tls& tls) {
+  const auto stream = open_stream(server.endpoint(), &tls, "127.0.0.1");
+  return connect(*stream) == Status::done ? Failure{} : stream->failure();
+}
+
+TEST(RemoteTlsTest, AnAuthorityThatIsReplacedIsReadForTheNextConnection) {
+  const test::Certificates& all = certificates();
+  const TlsServer server("-cert " + all.other_server_certificate());
+  const Replaced ca(all.ca());
+  const Tls tls({.ca_file = ca.path()}, "redis");
+  EXPECT_EQ(failure_to_connect(server, tls).code, Errc::denied);
+  ca.with_half_of(all.other_ca());
+  const Failure half = failure_to_connect(server, tls);
+  EXPECT_EQ(half.code, Errc::unavailable) << half.text;
+  EXPECT_NE(half.text.find("'" + ca.path() + "'"), std::string::npos) << half.text;
+  ASSERT_EQ(::unlink(ca.path().c_str()), 0);
+  EXPECT_EQ(failure_to_connect(server, tls).code, Errc::unavailable);
+  ca.with(all.other_ca());
+  EXPECT_FALSE(failure_to_connect(server, tls));
+}
+
+// Certificate and key are two files, of which one is replaced first.
+TEST(RemoteTlsTest, AClientCertificateThatIsReplacedIsReadForTheNextConnection) {
+  const test::Certificates& all = certificates();
+  const TlsServer server("-Verify 1 -verify_return_error -CAfile " + all.other_ca());
+  const Replaced certificate(all.client_certificate());
+  const Replaced key(all.client_key());
+  const Tls tls({.ca_file = all.ca(), .certificate = certificate.path(), .key = key.path()},
+                "redis");
+  certificate.with(all.other_client_certificate());
+  const Failure unlike = failure_to_connect(server, tls);
+  EXPECT_EQ(unlike.code, Errc::unavailable) << unlike.text;
+  key.with(all.other_client_key());
+  const auto stream = open_stream(server.endpoint(), &tls, "127.0.0.1");
+  ASSERT_EQ(connect(*stream), Status::done) << stream->failure().text;
+  expect_works(*stream);
+}
+
 TEST(RemoteTlsTest, AnotherNameCanBeAskedFor) {
   const TlsServer server(with_certificate(certificates().elsewhere_certificate()));
   expect_denied(*server.open(), "mismatch");

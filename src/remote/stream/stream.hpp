@@ -24,6 +24,9 @@ class Tls;
 inline constexpr const char* no_handshake =
     "the TLS handshake is not answered in time; is that a port for TLS?";
 inline constexpr const char* no_port_for_tls = "; is that a port for TLS?";
+/// What to say where a server hangs up before its first word, and we have not spoken TLS: a port
+/// for TLS does so.
+inline constexpr const char* perhaps_for_tls = " before a word; is that a port for TLS?";
 
 /// @thread_safety `read()` and `write()` may run at the same time on two threads, each by one at a
 /// time; `advance()` and the destructor need exclusion.
@@ -57,7 +60,8 @@ class Stream {
   /// After `again` the next call has to begin with the same bytes; more may follow them.
   [[nodiscard]] virtual Moved write(std::span<const char> from) = 0;
   /// @return why the last call failed: `unavailable` for the network, `denied` for a certificate
-  /// that is not trusted or a client certificate that is refused.
+  /// that is not trusted or a client certificate that is refused, `misconfigured` for a server that
+  /// answers TLS with text.
   [[nodiscard]] virtual Failure failure() const = 0;
   /// @return the endpoint it leads to.
   [[nodiscard]] virtual const Endpoint& endpoint() const noexcept = 0;

@@ -3,6 +3,9 @@
 // SIGPIPE, rather than through a socket BIO, which does.
 #include "remote/stream/tls.hpp"
 
+#include "base/changing_file.hpp"
+#include "base/error_words.hpp"
+
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
@@ -41,6 +44,7 @@ struct Transport {
   std::unique_ptr<Stream> plain;
   Stream::Status status = Stream::Status::done;  ///< of the last call
   bool heard = false;                            ///< anything of the server
+  bool plain_text = false;                       ///< ... which began with text
 };
 
 Transport& transport_of(BIO* bio) { return *static_cast<Transport*>(::BIO_get_data(bio)); }
@@ -49,7 +53,11 @@ int bio_read(BIO* bio, char* into, std::size_t size, std::size_t* bytes) {
   Transport& transport = transport_of(bio);
   const Stream::Moved moved = transport.plain->read({into, size});
   transport.status = moved.status;
-  if (moved.bytes > 0) transport.heard = true;
+  if (moved.bytes > 0 && !transport.heard) {
+    transport.heard = true;
+    // The first byte of TLS says which record it is, and none of them is a visible character.
+    transport.plain_text = *into > ' ' && *into < 0x7f;
+  }
   *bytes = moved.bytes;
   BIO_clear_retry_flags(bio);
   if (moved.status == Stream::Status::again) BIO_set_retry_read(bio);
@@ -104,8 +112,10 @@ bool refuses_us(int reason) noexcept {
 
 class TlsStream final : public Stream {
  public:
+  /// @param context null = there is none, for that reason: the stream fails
   /// @param name what the certificate has to be for; nothing = it is not verified
-  TlsStream(SSL_CTX* context, std::unique_ptr<Stream> plain, const std::string& name, bool verify);
+  TlsStream(SSL_CTX* context, const Failure& why, std::unique_ptr<Stream> plain,
+            const std::string& name, bool verify);
   ~TlsStream() override;
   TlsStream(const TlsStream&) = delete;
   TlsStream& operator=(const TlsStream&) = delete;
@@ -146,11 +156,15 @@ class TlsStream final : public Stream {
   Failure failure_;
 };
 
-TlsStream::TlsStream(SSL_CTX* context, std::unique_ptr<Stream> plain, const std::string& name,
-                     bool verify)
+TlsStream::TlsStream(SSL_CTX* context, const Failure& why, std::unique_ptr<Stream> plain,
+                     const std::string& name, bool verify)
     : transport_{std::move(plain)},
-      ssl_(::SSL_new(context)),
+      ssl_(context != nullptr ? ::SSL_new(context) : nullptr),
       interest_(transport_.plain->interest()) {
+  if (context == nullptr) {
+    give_up(Status::failed, why);
+    return;
+  }
   BIO* const bio = ssl_ ? ::BIO_new(bio_method()) : nullptr;
   if (bio == nullptr) throw std::bad_alloc();
   ::BIO_set_data(bio, &transport_);
@@ -160,8 +174,10 @@ TlsStream::TlsStream(SSL_CTX* context, std::unique_ptr<Stream> plain, const std:
   expect(name, verify);
 }
 
-// Whom the certificate has to be for. What cannot be set must not lead to a connection that is
-// checked less than it was asked for.
+// Sets the host that the certificate must name. A host that cannot be set ends the connection: the
+// certificate would be checked less than the user asked for. The name must stand in a subject
+// alternative name. OpenSSL would also accept the common name of a certificate without one, which
+// RFC 9525 forbids: an authority does not check a common name as it checks a host.
 void TlsStream::expect(std::string name, bool verify) {
   if (name.ends_with('.')) name.pop_back();  // which only the resolver wants to know
   // The interface of a link-local address ("fe80::1%eth0") is our side's matter.
@@ -174,7 +190,8 @@ void TlsStream::expect(std::string name, bool verify) {
   if (numeric) {
     set = ::X509_VERIFY_PARAM_set1_ip_asc(checks, number.c_str()) == 1;
   } else if (!name.empty()) {
-    ::X509_VERIFY_PARAM_set_hostflags(checks, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+    ::X509_VERIFY_PARAM_set_hostflags(
+        checks, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
     set = ::X509_VERIFY_PARAM_set1_host(checks, name.data(), name.size()) == 1 &&
           ::SSL_ctrl(ssl_.get(), SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name,
                      name.data()) == 1;
@@ -308,90 +325,89 @@ Failure TlsStream::explain(unsigned long error) const {
     return {Errc::denied, "TLS: the server refuses us or our certificate: " + reason_of(error)};
   }
   if (reason == SSL_R_WRONG_VERSION_NUMBER) {
-    return {Errc::unavailable, "TLS: what listens there does not speak TLS"};
+    // Damage on the way looks alike, unless the server began with text.
+    return {transport_.plain_text ? Errc::misconfigured : Errc::unavailable,
+            "TLS: what listens there does not speak TLS"};
   }
   return {Errc::unavailable, "TLS: " + reason_of(error)};
 }
 
 }  // namespace
 
-struct Tls::Context {
-  Context(const TlsSettings& given, const std::string& who);
-  ~Context() {
-    // As in ~TlsStream.
-    if (generation != base::fork_generation()) static_cast<void>(ssl.release());
-  }
-  Context(const Context&) = delete;
-  Context& operator=(const Context&) = delete;
-
-  const std::string server_name;
-  const bool verify;
-  ContextPointer ssl;
-  const std::uint32_t generation = base::fork_generation();
-};
-
 namespace {
 
-[[noreturn]] void refuse(const std::string& who, const char* what, const std::string& file) {
-  const std::string why = reason_of(::ERR_peek_error());
+/// The files of the settings were read before, or were not.
+enum class Read { before, never };
+
+[[noreturn]] void refuse(const std::string& who, const char* what, const std::string& file,
+                         Read read) {
+  const unsigned long error = ::ERR_peek_error();
+  const std::string why = reason_of(error);
+  const int number = ERR_SYSTEM_ERROR(error) ? ERR_GET_REASON(error) : 0;
   ::ERR_clear_error();
-  throw LockError(
-      Failure(Errc::misconfigured, who + ": TLS: cannot use " + what + " '" + file + "': " + why));
+  throw LockError(Failure(base::meaning_of_unusable_file(read == Read::before, number),
+                          who + ": TLS: cannot use " + what + " '" + file + "': " + why));
 }
 
-void trust(SSL_CTX* context, const std::string& ca_file, const std::string& who) {
-  if (ca_file.empty()) {
+void trust(SSL_CTX* context, const TlsSettings& given, const std::string& who, Read read) {
+  if (given.ca_file.empty()) {
     ::SSL_CTX_set_default_verify_paths(context);
-  } else if (::SSL_CTX_load_verify_file(context, ca_file.c_str()) != 1) {
-    refuse(who, "the authority's certificate", ca_file);
+  } else if (::SSL_CTX_load_verify_file(context, given.ca_file.c_str()) != 1) {
+    refuse(who, "the authority's certificate", given.ca_file, read);
   }
 }
 
-void show(SSL_CTX* context, const std::string& certificate, const std::string& key,
-          const std::string& who) {
-  if (certificate.empty() != key.empty()) {
+void show(SSL_CTX* context, const TlsSettings& given, const std::string& who, Read read) {
+  if (given.certificate.empty() != given.key.empty()) {
     throw LockError(Failure(Errc::misconfigured, who + ": TLS: a client certificate needs its key, "
                                                        "and a key its certificate"));
   }
-  if (certificate.empty()) return;
-  if (::SSL_CTX_use_certificate_chain_file(context, certificate.c_str()) != 1) {
-    refuse(who, "the client certificate", certificate);
+  if (given.certificate.empty()) return;
+  if (::SSL_CTX_use_certificate_chain_file(context, given.certificate.c_str()) != 1) {
+    refuse(who, "the client certificate", given.certificate, read);
   }
-  if (::SSL_CTX_use_PrivateKey_file(context, key.c_str(), SSL_FILETYPE_PEM) != 1 ||
+  if (::SSL_CTX_use_PrivateKey_file(context, given.key.c_str(), SSL_FILETYPE_PEM) != 1 ||
       ::SSL_CTX_check_private_key(context) != 1) {
-    refuse(who, "the client key", key);
+    refuse(who, "the client key", given.key, read);
   }
 }
 
-}  // namespace
-
-Tls::Context::Context(const TlsSettings& given, const std::string& who)
-    : server_name(given.server_name),
-      verify(given.verify),
-      ssl(::SSL_CTX_new(::TLS_client_method())) {
-  if (ssl == nullptr) throw std::bad_alloc();
-  SSL_CTX* const context = ssl.get();
+ContextPointer make_context(const TlsSettings& given, const std::string& who, Read read) {
+  ContextPointer made(::SSL_CTX_new(::TLS_client_method()));
+  if (made == nullptr) throw std::bad_alloc();
+  SSL_CTX* const context = made.get();
   ::ERR_clear_error();
   SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
   ::SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION);
   // A write takes what the socket takes, and goes on from another place of memory.
   SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   SSL_CTX_set_read_ahead(context, 1);  // else each record costs two recv()
-  ::SSL_CTX_set_verify(context, verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, nullptr);
+  ::SSL_CTX_set_verify(context, given.verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, nullptr);
   // Without this a key with a pass phrase asks for it on the program's terminal.
   ::SSL_CTX_set_default_passwd_cb(context, [](char*, int, int, void*) { return -1; });
-  trust(context, given.ca_file, who);
-  show(context, given.certificate, given.key, who);
+  trust(context, given, who, read);
+  show(context, given, who, read);
+  return made;
 }
 
-Tls::Tls(const TlsSettings& settings, const std::string& who)
-    : context_(std::make_unique<Context>(settings, who)) {}
+}  // namespace
 
-Tls::~Tls() = default;
+Tls::Tls(TlsSettings settings, std::string who)
+    : settings_(std::move(settings)), who_(std::move(who)) {
+  static_cast<void>(make_context(settings_, who_, Read::never));
+}
 
+// Each stream has a context of its own, which it shares with nobody: the files are those of now.
 std::unique_ptr<Stream> Tls::wrap(std::unique_ptr<Stream> plain, const std::string& host) const {
-  const std::string& name = context_->server_name.empty() ? host : context_->server_name;
-  return std::make_unique<TlsStream>(context_->ssl.get(), std::move(plain), name, context_->verify);
+  const std::string& name = settings_.server_name.empty() ? host : settings_.server_name;
+  ContextPointer context;
+  Failure why;
+  try {
+    context = make_context(settings_, who_, Read::before);
+  } catch (const LockError& error) {
+    why = {error.errc(), base::words_of(error)};
+  }
+  return std::make_unique<TlsStream>(context.get(), why, std::move(plain), name, settings_.verify);
 }
 
 }  // namespace mortise::remote

@@ -11,23 +11,24 @@
 
 namespace mortise::remote {
 
-/// Shared by the connections of a client.
+/// Shared by the connections of a client. The files are read once when the client is made, and
+/// again for each connection: certificates are replaced while clients run.
 class Tls {
  public:
   /// @param who is named first where something is refused: the kind of server, "redis"
-  /// @throws LockError (`misconfigured`) that names the file that cannot be used
-  Tls(const TlsSettings& settings, const std::string& who);
-  ~Tls();
-  Tls(const Tls&) = delete;
-  Tls& operator=(const Tls&) = delete;
+  /// @throws LockError (`misconfigured`, or `exhausted` without a free descriptor) that names the
+  /// file that cannot be used
+  Tls(TlsSettings settings, std::string who);
 
-  /// Wraps a connecting socket stream.
+  /// Wraps a connecting socket stream. A file that cannot be used any more fails the stream as
+  /// `unavailable`: whoever replaces the file has not finished, and the next connection reads it
+  /// again.
   [[nodiscard]] std::unique_ptr<Stream> wrap(std::unique_ptr<Stream> plain,
                                              const std::string& host) const;
 
  private:
-  struct Context;
-  std::unique_ptr<Context> context_;
+  const TlsSettings settings_;
+  const std::string who_;
 };
 
 }  // namespace mortise::remote
