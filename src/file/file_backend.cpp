@@ -305,7 +305,7 @@ Settings Settings::parse(std::string_view url) {
     base::refuse_url("URL: file: wants an absolute directory: file:///directory");
   }
   if (Directory::goes_up(parsed.path())) {
-    throw refused("URL: file: the path of the directory must have no '..' component");
+    base::refuse_url("URL: file: the path of the directory must have no '..' component");
   }
   Settings settings;
   settings.directory = parsed.path();
