@@ -237,9 +237,8 @@ void refuse_what_never_connects(const Conninfo& libpq) {
   }
   const std::string* const wanted = value_in(libpq.all(), "target_session_attrs");
   if (wanted != nullptr && (*wanted == "standby" || *wanted == "read-only")) {
-    refuse(libpq.origin("target_session_attrs") +
-           ": target_session_attrs names servers where no lock can be taken; any, read-write, "
-           "primary and prefer-standby name others");
+    refuse(libpq.origin("target_session_attrs") + ": target_session_attrs is '" + *wanted +
+           "', where no lock can be taken; any, read-write, primary and prefer-standby can");
   }
 }
 

@@ -22,12 +22,12 @@ MORTISE_TEST(Administering, AQueueTellsWhoHolds, Quality::queues) {
   Client asking = client();
   for (const std::string& name : hostile_names()) {
     EXPECT_TRUE(asking.queue(name, patiently).holders.empty()) << ::testing::PrintToString(name);
-    Lock lock = one.lock(name, {.lease = 60s, .label = "the \xff holder"});
+    Lock lock = one.lock(name, {.lease = 60s, .label = "the gr\xc3\xbcn holder"});
     lock.lock();
     const NameQueue queue = asking.queue(name, patiently);
     ASSERT_EQ(queue.holders.size(), 1U) << ::testing::PrintToString(name);
     const HolderEntry& holder = queue.holders.front();
-    EXPECT_EQ(holder.label, "the \xff holder");
+    EXPECT_EQ(holder.label, "the gr\xc3\xbcn holder");
     EXPECT_EQ(holder.mode, Mode::exclusive);
     EXPECT_EQ(holder.token, lock.token());
     if (holder.age) {

@@ -42,13 +42,16 @@ MORTISE_TEST(Options, AreCheckedWhenTheLockIsMade) {
   expect_refused(make({.label = "two\nlines"}), "label");
   expect_refused(make({.label = std::string("\0", 1)}), "label");
   expect_refused(make({.label = "\x7f"}), "label");
+  expect_refused(make({.label = "no UTF-8: \xff"}), "label");
+  expect_refused(make({.label = "C1: \xc2\x9b"}), "label");
+  expect_refused(make({.label = "from right to left: \xe2\x80\xae"}), "label");
   EXPECT_NO_THROW(make({.lease = 100ms})());
   EXPECT_NO_THROW(make({.lease = 24h})());
   EXPECT_NO_THROW(make({.lease = 10s, .max_hold = 10s})());
   EXPECT_NO_THROW(make({.lease = 10s, .renew = false, .max_hold = 1ms})());
   EXPECT_NO_THROW(make({.label = std::string(128, 'x')})());
   EXPECT_NO_THROW(make({.label = "gr\xc3\xbc\xc3\x9f"
-                                 "e \xff"})());
+                                 "e"})());
 }
 
 MORTISE_TEST(Options, OfTheClientAreCheckedWhenItIsMade) {

@@ -71,7 +71,8 @@ bool several_in_one(Handle& handle, std::uint64_t call) {
 bool request(Handle& handle, unsigned kind, bool other, std::uint64_t call) {
   switch (kind) {
     case 0: return handle.create_ephemeral("/l/a/x-lock-", "label", call);
-    case 1: return other ? several_in_one(handle, call) : handle.create_parent("/l/a", true, call);
+    case 1:
+      return other ? several_in_one(handle, call) : handle.create_parent("/l/a", true, "a", call);
     case 2: return handle.remove("/l/a/x-lock-1", call);
     case 3: return handle.list("/l/a", other, call);
     case 4: return handle.get("/l/a/x-lock-1", false, call);

@@ -55,8 +55,6 @@ TEST(AddressTest, APathThatNoSocketCanHaveIsRefused) {
     } catch (const LockError& error) {
       EXPECT_EQ(error.errc(), Errc::misconfigured);
       const std::string words = error.what();
-      EXPECT_NE(words.find("of " + std::to_string(path.size()) + " bytes"), std::string::npos)
-          << words;
       EXPECT_NE(words.find("up to 107 bytes"), std::string::npos) << words;
     }
   }
