@@ -2,6 +2,8 @@
 // Which store a hold is in, for code that ties the hold to something else in that store.
 #pragma once
 
+#include <mortise/export.hpp>
+
 #include <string>
 
 namespace mortise {

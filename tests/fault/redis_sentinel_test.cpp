@@ -220,14 +220,15 @@ TEST_F(RedisSentinel, ARightThatTheSentinelsUserLacksIsNamed) {
   ::unsetenv("MORTISE_TEST_SENTINEL");
 }
 
-// The parameter, the file and the reason; the words of the code once, at the end.
+// The parameter and the reason; the words of the code once, at the end. Not the file: somebody may
+// have put the password itself there.
 TEST_F(RedisSentinelTest, PasswordFilesThatCannotBeReadAreNamed) {
   for (const std::string which : {"password-file", "sentinel-password-file"}) {
     Client mine = client({}, which + "=/no/such/file");
     const Failure failure = failure_of([&] { mine.check(5s); });
     EXPECT_EQ(failure.code, Errc::misconfigured) << failure.text;
     const std::string all =
-        ": " + which + " /no/such/file cannot be read: No such file or directory";
+        ": the file of " + which + " cannot be read: No such file or directory";
     EXPECT_THAT(failure.text, HasSubstr(all));
     EXPECT_EQ(failure.text.find("misconfigured"), failure.text.rfind("misconfigured"))
         << failure.text;

@@ -4,14 +4,17 @@
 #include "remote/stream/address_race.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace mortise::remote {
 
 void AddressRace::start(std::size_t addresses) {
-  untried_.clear();
-  for (std::size_t i = 0; i < addresses; ++i) untried_.push_back(i);
   running_.clear();
   refused_.clear();
+  running_.reserve(addresses);
+  refused_.reserve(addresses);
+  untried_.resize(addresses);
+  std::iota(untried_.begin(), untried_.end(), std::size_t{0});
   next_ = Instant{};
 }
 
@@ -25,14 +28,14 @@ AddressRace::Step AddressRace::step(Instant now) {
   }
   if (!untried_.empty() && (running_.empty() || next_ <= now)) {
     const std::size_t address = untried_.front();
-    untried_.pop_front();
+    untried_.erase(untried_.begin());
     next_ = now + head_start;
     return open(address, now);
   }
   if (running_.empty()) return {Act::lost};
   if (!refused_.empty() && refused_.front().at <= now) {
     const std::size_t address = refused_.front().address;
-    refused_.pop_front();
+    refused_.erase(refused_.begin());
     return open(address, now);
   }
   return {Act::wait};

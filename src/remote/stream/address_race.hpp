@@ -7,7 +7,6 @@
 
 #include <chrono>
 #include <cstddef>
-#include <deque>
 #include <vector>
 
 namespace mortise::remote {
@@ -57,9 +56,10 @@ class AddressRace {
   Instant remove(std::size_t address);
 
   const std::chrono::nanoseconds each_;
-  std::deque<std::size_t> untried_;
+  // `start()` has room for all addresses in each, so that nothing fails for want of memory later.
+  std::vector<std::size_t> untried_;
   std::vector<Timed> running_;  // and since when; the newest last
-  std::deque<Timed> refused_;   // and when to try again
+  std::vector<Timed> refused_;  // and when to try again
   Instant next_{};              // when the next untried one may join those that run
 };
 
