@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: MIT
 # What the short run leaves to the full one: ./dev test, and ./dev test rest. Read by CMake, and by ctest as it starts.
 
-# Tests that `regex` matches as a whole.
-set(mortise_tests_of_full
-)
+# Besides these, the full run alone has the tests with the label `full` where they are made: the package and the
+# examples (other builds), the headers and sources that compile alone, and the models beside the real servers.
 
 # Test programs of which the short run has no test: it does not build them.
-set(mortise_programs_of_full
-)
+set(mortise_programs_of_full mortise_simulation_tests)
+
+# Regular expressions for whole names of tests. Over TLS and in a cluster the contract repeats what it says of the
+# same store without; what is special there has tests of its own (RemoteTls*, RedisTls*, RedisCluster* of the faults).
+set(mortise_tests_of_full
+    "contract[.](redis_tls|redis_cluster|postgres_tls|zookeeper_tls)[.]shard[0-9]+")
 
 # Adds the label `full` to a test that is not in the short run.
 function(mortise_short_or_full name labels)
