@@ -76,6 +76,7 @@ struct Contender {
   bool withdrawn = false;  ///< ... and the attempt to begin anew: the queue has to drain
   bool drains = false;     ///< with the node its parent is to go, so that the counter begins anew
   bool erased = false;     ///< nobody knows it any more
+  bool stands = false;     ///< its node is not to go yet: who has held by it does not know
 
   std::string node{};       ///< its whole path; empty: not known
   std::int64_t number = 0;  ///< of its grant: the transaction that made the node, or began the run
@@ -184,6 +185,7 @@ struct Call {
   std::shared_ptr<Memo> memo{};            ///< what was kept of the key
   std::shared_ptr<Failure> refusal{};      ///< of `check`: why a node above could not be made
   bool unsure = false;                     ///< the one before it may have been carried out
+  bool may_come = false;                   ///< ... or may still be
   bool precisely = false;                  ///< the time was asked for
 };
 

@@ -122,7 +122,7 @@ void Session::open(const std::string& servers, Hosts hosts, Instant now) {
                           .session = settings_.session},
           static_cast<Handle::User&>(*this));
     } catch (const LockError& error) {
-      over(now, {error.errc(), where_ + ": " + base::words_of(error)});
+      over(now, {error.errc(), where_ + ": " + base::words_of(error)}, true);
       return;
     }
   }
@@ -134,7 +134,7 @@ void Session::connect(Instant now) {
   state_ = State::connecting;
   limit_ = now + std::min(longest_connect, timeout_ / 3);
   asked_to_connect_ = now;
-  timed_out_ = false;
+  of_use_ = timed_out_ = false;
   // A server turns away who has seen more than it has. Another one may lead on, as long as the
   // session can be alive. If it cannot, the servers have perhaps lost what they had: then they are
   // asked without that, and know nothing of the session.
@@ -159,7 +159,7 @@ void Session::attempt_failed(Instant now) {
   // A certificate that is refused, ours or theirs, at every server: asking again cannot help. Where
   // there is a session it may live on, and what it holds.
   if (why.code == Errc::denied && ++denied_ == endpoint_count_ && id() == 0) {
-    return over(now, why);
+    return over(now, why, true);
   }
   ++failures_;
   trouble_ = std::move(why);
@@ -195,16 +195,18 @@ void Session::look(Instant now) {
       return;
     case News::up: return came_up(now);
     case News::down: lost(now, failure()); return;
-    case News::expired: over(now, {Errc::lost, where_ + ": the session expired"}); return;
+    case News::expired: over(now, {Errc::lost, where_ + ": the session expired"}, true); return;
     case News::refused:
-      over(now, {Errc::denied, where_ + ": the server refuses the credentials"});
+      over(now, {Errc::denied, where_ + ": the server refuses the credentials"}, false);
       return;
     case News::no_user:
-      over(now, {Errc::denied,
-                 where_ + (settings_.credentials.user.empty()
-                               ? ": the server demands authentication, and the URL names no user"
-                               : ": the server demands another authentication than the URL's user "
-                                 "and password")});
+      over(now,
+           {Errc::denied,
+            where_ + (settings_.credentials.user.empty()
+                          ? ": the server demands authentication, and the URL names no user"
+                          : ": the server demands another authentication than the URL's user "
+                            "and password")},
+           false);
       return;
   }
 }
@@ -217,8 +219,7 @@ void Session::came_up(Instant now) {
   life_.connected(asked_to_connect_);
   // The first one proves what the connection has shown, and is not to wait.
   pulse = {.last = now - life_.report()};
-  up_since_ = now;
-  of_use_ = turned_away_ = false;
+  turned_away_ = false;
   down_since_ = never;
   trouble_ = Failure{};
   prepare_at_ = now;
@@ -232,7 +233,8 @@ void Session::came_up(Instant now) {
 void Session::lost(Instant now, Failure why) {
   trouble_ = std::move(why);
   // A server that greets, answers nothing and hangs up is not to be connected to without a pause.
-  const bool good = of_use_ || now - up_since_ >= remote::longest_pause;
+  // (By TLS both may be read at once: the connection was never seen up then.)
+  const bool good = of_use_ || now - asked_to_connect_ >= remote::longest_pause;
   failures_ = good ? 0 : failures_ + 1;
   down_since_ = now;
   pause(now);
@@ -241,7 +243,7 @@ void Session::lost(Instant now, Failure why) {
   owner_.session_down(*this);
 }
 
-void Session::over(Instant now, const Failure& why) {
+void Session::over(Instant now, const Failure& why, bool at_server) {
   ++failures_;
   trouble_ = {why.code == Errc::lost ? Errc::unavailable : Errc(why.code.value()), why.text};
   pause(now);  // first: nothing can be asked of it any more
@@ -256,19 +258,27 @@ void Session::over(Instant now, const Failure& why) {
   turned_away_ = outlived_ = false;
   drain_calls(Code::ended);
   forget_watches();
-  owner_.session_over(*this, why);
+  owner_.session_over(*this, why, at_server);
 }
 
-// All that it owns goes with it, whatever rights there are to its nodes. The connection stands
-// until the server has read so.
+// All that it owns goes with it, whatever rights there are to its nodes. Nothing is sent yet: who
+// holds by this session has to know first that it does so no more, since the next one may have the
+// name as soon as the server has read it.
 void Session::leave(Instant now) {
   const Failure why{Errc::lost, where_ + ": " + given_up_};
   pause(now);
   left_ = std::move(handle_);
   left_->end();
+  left_until_ = never;
+  over(now, why, false);
+}
+
+// The connection stands until the server has read so.
+void Session::end_left(Instant now) {
+  if (!left_ || left_until_ != never) return;
   left_->flush();
   left_until_ = now + leaving_time;
-  over(now, why);
+  next_ = std::min(next_, left_until_);
 }
 
 void Session::tick(Instant now) {
@@ -283,7 +293,7 @@ void Session::tick(Instant now) {
       attempt_failed(now);
     }
   }
-  if (left_) left_->flush();
+  if (left_ && left_until_ != never) left_->flush();
   if (now >= left_until_) {
     left_.reset();
     left_until_ = never;
@@ -357,9 +367,10 @@ void Session::end() noexcept {
 }
 
 void Session::farewell(Instant until) noexcept {
-  if (handle_) handle_->farewell(until);
-  handle_.reset();
-  left_.reset();
+  for (std::unique_ptr<Handle>* const each : {&handle_, &left_}) {
+    if (*each) (*each)->farewell(until);
+    each->reset();
+  }
 }
 
 Failure Session::unavailable(const std::string& words) const {

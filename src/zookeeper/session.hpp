@@ -35,8 +35,11 @@ class Session final : public Source, private Handle::User {
     virtual void session_up(Session& session) = 0;
     /// The connection broke, or could not be made: requests were answered `unknown`.
     virtual void session_down(Session& session) = 0;
-    /// The server does not know the session any more: what it owned is gone.
-    virtual void session_over(Session& session, const Failure& why) = 0;
+    /// Nothing more can be asked of the session.
+    /// @param at_server it has ended there: what it owned is gone, and nothing that it was asked
+    /// for comes any more. Otherwise it ends soon; one that was given up does so behind
+    /// `end_left()`
+    virtual void session_over(Session& session, const Failure& why, bool at_server) = 0;
     virtual void replied(Session& session, const Call& call, const Reply& reply) = 0;
     virtual void watched(Session& session, std::string_view path, bool gone) = 0;
   };
@@ -55,8 +58,11 @@ class Session final : public Source, private Handle::User {
   void tick(Instant now);
   /// Sends what was asked for. @return whether whoever polls has to look at the source again
   [[nodiscard]] bool publish();
-  /// Has it end at the server soon, with all that it owns there, and another one begin.
+  /// Has it end, with all that it owns at the server, and another one begin. The owner is told that
+  /// it is over, and then calls `end_left()`.
   void give_up(std::string why) noexcept { given_up_ = std::move(why); }
+  /// Has the session that was given up end at the server: whoever held by it knows that by now.
+  void end_left(Instant now);
   /// Ends it at the server, by a request that nobody has answered yet.
   void end() noexcept;
   /// Behind `end()`: waits until then for the server to confirm it, and needs no mutex.
@@ -174,7 +180,7 @@ class Session final : public Source, private Handle::User {
   void attempt_failed(Instant now);
   void came_up(Instant now);
   void lost(Instant now, Failure why);
-  void over(Instant now, const Failure& why);
+  void over(Instant now, const Failure& why, bool at_server);
   void leave(Instant now);
   [[nodiscard]] Instant next_of_state(Instant now) const noexcept;
   void pause(Instant now);
@@ -203,11 +209,10 @@ class Session final : public Source, private Handle::User {
   std::size_t endpoint_count_ = 1;
   std::size_t denied_ = 0;  // of them, since they were resolved
   std::unique_ptr<Handle> handle_;
-  std::unique_ptr<Handle> left_;  // of a session that was given up: the server is about to read so
-  Instant left_until_ = never;
+  std::unique_ptr<Handle> left_;  // of a session that was given up
+  Instant left_until_ = never;  // until then the server is to read so; never: not before it is sent
   std::string given_up_;        // why it is to end; empty: it is not
-  Instant up_since_{};          // of this connection
-  bool of_use_ = false;         // a request was answered on it
+  bool of_use_ = false;         // a request was answered on this connection
   Instant down_since_ = never;  // this session had no connection since then
   bool turned_away_ = false;    // ... and a server has hung up on its greeting
   bool outlived_ = false;       // what it has seen is not told any more

@@ -114,7 +114,7 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
   void session_ready(Session& session, short events, Instant now) override;
   void session_up(Session& session) override;
   void session_down(Session& session) override;
-  void session_over(Session& session, const Failure& why) override;
+  void session_over(Session& session, const Failure& why, bool at_server) override;
   void replied(Session& session, const Call& call, const Reply& reply) override;
   void watched(Session& session, std::string_view path, bool gone) override;
 
@@ -217,7 +217,7 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
   void without_conclusion(const ContenderPtr& contender);
   void in_doubt(const std::shared_ptr<Release>& operation);
   void give_up_saying(const ContenderPtr& contender);
-  void recognise(const std::shared_ptr<Release>& operation, bool unsure);
+  void recognise(const std::shared_ptr<Release>& operation, bool unsure, bool may_come = false);
   void recognised(const Call& call, const Reply& reply);
 
   // Recollections.
@@ -277,6 +277,8 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
   void gone(const ContenderPtr& contender, Released outcome);
   void forget_node(const ContenderPtr& contender);
   void lose(const ContenderPtr& contender, const std::string& words);
+  void lose_and_remove(const ContenderPtr& contender, const std::string& words);
+  void end_left(const Session* left);
   void own_node_gone(const ContenderPtr& contender);
   void erase(const ContenderPtr& contender);
   static void watches_no_more(Contender& contender) noexcept;

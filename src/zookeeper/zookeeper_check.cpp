@@ -16,6 +16,14 @@ namespace {
 /// The nodes above may be removed between their making and their use, for they are empty.
 constexpr std::size_t most_checks = 3;
 
+/// With `acl=creator` each user has a name of its own: what one has made there, and the servers
+/// have not removed yet, is closed to the others, whose locks are theirs.
+std::string probed_name(const Settings& settings) {
+  std::string name(remote::probed_name);
+  const std::string& user = settings.credentials.user;
+  return settings.creator_only && !user.empty() ? name + '-' + user : name;
+}
+
 }  // namespace
 
 std::optional<Failure> ZooKeeperBackend::too_short(std::chrono::nanoseconds lease,
@@ -31,7 +39,7 @@ std::optional<Failure> ZooKeeperBackend::too_short(std::chrono::nanoseconds leas
 
 // @return false: there is no connection
 bool ZooKeeperBackend::send_check(Session& session, const Call& call) {
-  const std::string queue = lock_path(settings_.root, remote::probed_name);
+  const std::string queue = lock_path(settings_.root, probed_name(settings_));
   Call check = call;
   check.path = queue;
   check.refusal = std::make_shared<Failure>();

@@ -147,18 +147,22 @@ void ZooKeeperBackend::give_up_saying(const ContenderPtr& contender) {
 }
 
 /// @param unsure whether it was sent before
-void ZooKeeperBackend::recognise(const std::shared_ptr<Release>& operation, bool unsure) {
+/// @param may_come whether that may be carried out later than this look
+void ZooKeeperBackend::recognise(const std::shared_ptr<Release>& operation, bool unsure,
+                                 bool may_come) {
   submit({.step = Step::recognise,
           .operation = operation,
           .path = KeyPlace::of(settings_.root, operation->hold().name).kept,
-          .unsure = unsure});
+          .unsure = unsure,
+          .may_come = may_come});
 }
 
 void ZooKeeperBackend::recognised(const Call& call, const Reply& reply) {
   const auto operation = std::static_pointer_cast<Release>(call.operation);
   const Memo memo = reply.code == Code::ok ? Memo::read(reply).value_or(Memo()) : Memo();
   const bool ours = wrote(memo, operation->hold());
-  if (!ours && call.unsure && !is_as_begun(memo, operation->hold())) return in_doubt(operation);
+  const bool sure = !call.unsure || (!call.may_come && is_as_begun(memo, operation->hold()));
+  if (!ours && !sure) return in_doubt(operation);
   then([operation, ours] { operation->answered(ours ? Released::released : Released::was_lost); });
 }
 

@@ -11,6 +11,8 @@
 namespace mortise::zookeeper {
 
 void ZooKeeperBackend::fail(const ContenderPtr& contender, Failure why) {
+  // A look that was on its way when the event granted the lock: it ends no hold.
+  if (contender->held && !contender->is_gate) return;
   if (const ContenderPtr main = contender->opens_for.lock(); main && main->gate == contender) {
     return fail(main, std::move(why));  // which leaves its gate
   }
@@ -140,6 +142,17 @@ void ZooKeeperBackend::lose(const ContenderPtr& contender, const std::string& wo
   });
 }
 
+// The node stands until the loss is known: with it the next one has the name.
+void ZooKeeperBackend::lose_and_remove(const ContenderPtr& contender, const std::string& words) {
+  lose(contender, words);
+  contender->leaving = contender->stands = true;
+  then([this, contender] {
+    const CompletionScope scope(*this);
+    contender->stands = false;
+    if (!stopped_.load()) drive(contender);
+  });
+}
+
 void ZooKeeperBackend::own_node_gone(const ContenderPtr& contender) {
   if (base::mutant("zookeeper.own_deletion_ignored")) return;
   if (contender->held && base::mutant("zookeeper.expiry_not_told")) return;
@@ -202,8 +215,7 @@ void ZooKeeperBackend::session_up(Session& session) {
     if (contender->operation) contender->operation->trouble(Failure{});
     if (contender->held && !contender->is_gate && contender->lapse > least &&
         !base::mutant("zookeeper.shorter_session_keeps_its_holds")) {
-      lose(contender, "the servers have shortened its session");
-      contender->leaving = true;
+      lose_and_remove(contender, "the servers have shortened its session");
     }
     drive(contender);
   }
@@ -226,7 +238,14 @@ void ZooKeeperBackend::session_down(Session& session) {
   if (&session == sessions_.front().get()) fail_outbox(session.trouble(), false);
 }
 
-void ZooKeeperBackend::session_over(Session& session, const Failure& why) {
+void ZooKeeperBackend::end_left(const Session* left) {
+  const CompletionScope scope(*this);
+  for (const auto& session : sessions_) {
+    if (session.get() == left) session->end_left(clock_->now());
+  }
+}
+
+void ZooKeeperBackend::session_over(Session& session, const Failure& why, bool at_server) {
   const bool final = remote::is_final(why);
   std::vector<ContenderPtr> mine;
   for (const auto& [attempt, contender] : contenders_) {
@@ -243,7 +262,7 @@ void ZooKeeperBackend::session_over(Session& session, const Failure& why) {
       // Whether it was recorded is to be asked for: with the next session it can be.
       if (contender->key && contender->key->conclusion && contender->remove_unsure && !final) {
         for (const auto& release : std::exchange(contender->releases, {})) {
-          recognise(release, true);
+          recognise(release, true, !at_server);
         }
       }
       gone(contender, contender->remove_unsure ? Released::unknown : Released::was_lost);
@@ -263,6 +282,8 @@ void ZooKeeperBackend::session_over(Session& session, const Failure& why) {
   if (&session == sessions_.front().get()) {
     fail_outbox(final ? why : session.trouble(), final);
   }
+  // Behind the losses.
+  if (!at_server) then([this, left = &session] { end_left(left); });
 }
 
 // The session lives on, so nobody but we ends a hold that is not renewed.
@@ -284,8 +305,7 @@ void ZooKeeperBackend::lapse(Instant now) {
   }
   for (const ContenderPtr& contender : due) {
     if (contender->held) {
-      lose(contender, "it was not renewed in time");
-      contender->leaving = true;
+      lose_and_remove(contender, "it was not renewed in time");
     }
     drive(contender);
   }

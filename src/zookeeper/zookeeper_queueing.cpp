@@ -50,7 +50,7 @@ void ZooKeeperBackend::remember_holder(const std::string& path, const Place& pla
 
 // What comes next for an attempt that awaits no answer.
 void ZooKeeperBackend::drive(const ContenderPtr& contender) {
-  if (contender->erased || !contender->session->up()) return;
+  if (contender->erased || contender->stands || !contender->session->up()) return;
   const bool goes = contender->leaving || contender->withdrawn;
   if (goes && !contender->node.empty()) return remove(contender);
   if (contender->flight > 0) return;

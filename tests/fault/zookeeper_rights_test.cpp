@@ -159,6 +159,19 @@ TEST_F(ZooKeeperSomeRights, ThatLockNeedsAreProvenByCheck) {
   }
 }
 
+// What the first one has made there stands until the servers look for empty containers.
+TEST_F(ZooKeeperSomeRights, OfOneUserAreCheckedBesideAnotherUsers) {
+  make("/" + root(), ZooKeeperTalk::all_rights);
+  for (const char* const user : {"shop:secret", "billing:secret"}) {
+    Client mine("zookeeper://" + std::string(user) + "@" + server().address() + "/" + rest());
+    const Failure failure = failure_of([&] { mine.check(patience); });
+    EXPECT_FALSE(failure) << user << ": " << failure.text;
+    Lock lock = mine.lock(user);
+    EXPECT_TRUE(lock.try_lock_for(patience)) << user;
+    lock.unlock();
+  }
+}
+
 TEST_F(ZooKeeperSomeRights, ThatSufficeLeaveNothingBehindACheck) {
   Client mine = client();
   mine.check(patience);
@@ -201,6 +214,27 @@ TEST_F(ZooKeeperSomeRights, ToDeleteANodeAreMissingAndItsSessionEnds) {
   EXPECT_EQ(other.release(), Released::was_lost);
   EXPECT_TRUE(other.try_lock_for(patience)) << "the next session";
   EXPECT_EQ(other.release(), Released::released);
+}
+
+// Whoever waits looks at the queue each second. That look may be answered behind the event that has
+// granted the lock: it ends no hold, least of all without a word.
+TEST_F(ZooKeeperSomeRights, ToListAreMissedJustBehindAGrant) {
+  Client theirs = client();
+  Lock lock = theirs.lock("a");
+  lock.lock();
+  Party waiter(Client(proxied_url("session=8s&margin=300ms")), "a", {.lease = 10s});
+  auto taken = waiter.start();
+  ASSERT_TRUE(come_to_wait("a"));
+  proxy().delay(1500ms, 1500ms, Proxy::Direction::to_server);
+  proxy().answer_with_error("GETCHILDREN", ZooKeeperTalk::no_auth);
+  const std::uint64_t before = proxy().commands("GETCHILDREN");
+  ASSERT_TRUE(eventually([&] { return proxy().commands("GETCHILDREN") > before; }));
+  lock.unlock();
+  ASSERT_TRUE(comes(taken));
+  EXPECT_NO_THROW(static_cast<void>(taken.get()));
+  ASSERT_TRUE(eventually([&] { return proxy().counts().refusals > 0; }));
+  proxy().heal();
+  EXPECT_EQ(waiter.release(), Released::released);
 }
 
 TEST_F(ZooKeeperSomeRights, ToDeleteAPlaceInAQueueAreMissingAndItsSessionEnds) {
