@@ -234,6 +234,7 @@ TEST_F(ZooKeeperSomeRights, ToListAreMissedJustBehindAGrant) {
   EXPECT_NO_THROW(static_cast<void>(taken.get()));
   ASSERT_TRUE(eventually([&] { return proxy().counts().refusals > 0; }));
   proxy().heal();
+  waiter.client().check(patience);  // behind all that was delayed
   EXPECT_EQ(waiter.release(), Released::released);
 }
 
