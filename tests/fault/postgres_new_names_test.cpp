@@ -134,6 +134,21 @@ TEST_F(PostgresNewNames, ThatMeetCrosswiseAreNoDeadlock) {
   EXPECT_EQ(see("select count(*) from mortise.lock"), "2");
 }
 
+// What else is in the transaction, and behind it on the connection, waits as long.
+TEST_F(PostgresNewNames, ThatATransactionInsertsAreWaitedForAllTogether) {
+  PostgresTalk inserts = server().user();
+  inserts.run(
+      "begin; select count(mortise.lock_in(convert_to('new ' || i, 'UTF8'), 1))"
+      " from generate_series(1, 60) as i");
+  PostgresTalk asks = server().user();
+  const auto ask = [&] {
+    EXPECT_EQ(asks.value("select string_agg(mortise.take_apart(convert_to('new ' || i, 'UTF8'),"
+                         " '\\x01', 1000000, '', 16), '') from generate_series(1, 60) as i"),
+              std::string(60, 'L'));
+  };
+  EXPECT_LT(least_duration_of(300ms, ask), 300ms);
+}
+
 TEST_F(PostgresNewNames, ThatAreNotGotWriteNothing) {
   PostgresTalk inserts = taken_in_transaction("a");
   PostgresTalk asks = server().user();
@@ -169,6 +184,22 @@ TEST_F(PostgresNewNames, GetNoNumberFromBeforeTheirRowCameAndWent) {
   mortise::Run run = client().once("a").begin();
   ASSERT_TRUE(run);
   EXPECT_GT(grant_of(run.token()), 8000000000000000U);
+}
+
+// Of two that insert in the same instant neither sees the row of the other beforehand. An error
+// would end the transaction of other grants as well.
+TEST_F(PostgresNewNames, ThatAreInsertedInTheSameInstantAreNoError) {
+  constexpr std::size_t sessions_at_once = 4;
+  std::vector<PostgresTalk> users;
+  for (std::size_t i = 0; i < sessions_at_once; ++i) users.push_back(server().user());
+  for (PostgresTalk& each : users) {
+    each.send(
+        "do $$ begin for i in 1..4000 loop"
+        " perform mortise.take_apart(convert_to(floor(extract(epoch from clock_timestamp())"
+        " * 20000)::text, 'UTF8'), '\\x01', 1000, '', 16);"
+        " commit; end loop; end $$");
+  }
+  for (PostgresTalk& each : users) EXPECT_TRUE(each.answered(patience));
 }
 
 TEST_F(PostgresNewNames, AreUsedFirstByManyAtOnce) {

@@ -53,7 +53,7 @@ BEGIN
     ignored := set_config('lock_timeout', greatest(wait, 1) || 'ms', true);
     IF ends IS NULL THEN
       INSERT INTO @schema@.lock (name, number, attempt, lease, expires_at, label)
-      VALUES (the_name, 0, '', 0, '-infinity', '') ON CONFLICT (name) DO NOTHING;
+      VALUES (the_name, 0, '', 0, '-infinity', '') ON CONFLICT DO NOTHING;  -- of both indexes: see add_row()
     END IF;
     SELECT expires_at INTO ends FROM @schema@.lock WHERE name = the_name FOR UPDATE;
     IF ends > clock_timestamp() THEN

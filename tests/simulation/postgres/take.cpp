@@ -175,21 +175,26 @@ Task<LockTuple*> add_row(Session& session, LockRow row) {
   const std::int64_t number = row.number;
   const std::string before = session.setting(Setting::lock_timeout);
   const std::size_t mark = session.mark();
-  session.set(Setting::lock_timeout, "10ms", true);
+  const bool has_waited = session.setting(Setting::has_waited) == "yes";
+  session.set(Setting::lock_timeout, has_waited ? "1ms" : "10ms", true);
   LockTuple* added = nullptr;
+  bool timed_out = false;
   try {
     added = co_await session.insert(std::move(row));
   } catch (const SqlError& error) {
     if (error.state() != "55P03") throw;
+    timed_out = true;
   }
   if (added != nullptr) added->pending_xmin = session.db.next_xid++;  // a subtransaction's
   session.set(Setting::lock_timeout, before, true);
+  if (timed_out) session.set(Setting::has_waited, "yes", true);
   // A row of this name may have come and gone since the number was drawn.
   if (added == nullptr || !run || number > floor_of_keys(session) ||
       session.db.makes(Mistake::forgets_numbers_of_removed_keys)) {
     co_return added;
   }
   session.undo_to(mark);
+  session.set(Setting::has_waited, "yes", true);
   co_return nullptr;
 }
 
