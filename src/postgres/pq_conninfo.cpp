@@ -97,8 +97,16 @@ Keywords compiled_defaults() {
   return found;
 }
 
-/// libpq quotes a wrong value behind a colon, and one of a URL may be a piece of a password.
-std::string without_value(const std::string& words) { return words.substr(0, words.find(':')); }
+/// @return what stands in front of the first value that libpq quotes, in every language. A value of
+/// a URL may be a piece of a password.
+std::string before_quotes(const std::string& words) {
+  std::size_t end = std::string::npos;
+  for (const char* const mark :
+       {":", "\"", "'", "`", "\u00ab", "\u00bb", "\u2018", "\u201c", "\u201e", "\u300c"}) {
+    end = std::min(end, words.find(mark));
+  }
+  return words.substr(0, end);
+}
 
 bool is_of_a_server(const std::string& key) {
   return key == "host" || key == "hostaddr" || key == "port";
@@ -172,23 +180,29 @@ bool Conninfo::is_default(const std::string& key) const {
 
 std::string Conninfo::refusal() const {
   if (words_.empty()) return {};
-  const std::string refuses = ": libpq refuses ";
+  // Of a value that the URL gives, only its keyword is named.
+  const auto refuses = [&](const std::string& key, const std::string& words) {
+    const std::string from = origin(key);
+    return from + ": libpq refuses " + key + (from == "URL" ? "" : ": " + words);
+  };
   // It has read nothing else then.
-  if (all_.empty()) return origin("service") + refuses + "service: " + words_;
-  const Keywords usual = compiled_defaults();
+  if (all_.empty()) return refuses("service", words_);
+  Keywords usual = compiled_defaults();
+  // Otherwise a service of the environment, which does not count, would be read in its place.
+  if (const std::string* const service = value_in(of_url_, "service")) {
+    put(usual, "service", *service);
+  }
   // Of a variable whose keyword has no default that could be put in its place.
-  if (!Probe(usual).is_accepted()) return "environment" + refuses + "it: " + words_;
+  const Probe without_url(usual);
+  if (!without_url.is_accepted()) return "environment: libpq refuses it: " + without_url.words();
   for (const auto& [key, value] : all_) {
     if (is_of_a_server(key)) continue;
     Keywords alone = usual;
     put(alone, key, value);
     const Probe probe(std::move(alone));
-    if (probe.is_accepted()) continue;
-    const std::string from = origin(key);
-    const std::string words = probe.words();
-    return from + refuses + key + ": " + (from == "URL" ? without_value(words) : words);
+    if (!probe.is_accepted()) return refuses(key, probe.words());
   }
-  return "URL, service file and environment" + refuses + "them together: " + without_value(words_);
+  return "URL, service file and environment: libpq refuses them together: " + before_quotes(words_);
 }
 
 }  // namespace mortise::postgres
