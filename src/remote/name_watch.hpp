@@ -18,6 +18,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 namespace mortise::remote {
 
@@ -37,9 +38,10 @@ class NameWatch final : public base::TimerSource {
   /// @return whether that is a name whose addresses may change: no number, and not localhost.
   [[nodiscard]] static bool is_for(const std::string& host);
 
-  /// A connection to that host is up, and leads there.
+  /// A connection to that host is up, and leads there. Those that were up before may still lead to
+  /// other addresses of the host, and stay watched.
   void begin(const std::string& host, const base::Endpoint& endpoint);
-  /// It is gone.
+  /// No connection is up.
   void end() noexcept;
 
   // Source
@@ -47,7 +49,15 @@ class NameWatch final : public base::TimerSource {
   void ready(short events, Instant now) override;
 
  private:
+  struct Watched {
+    std::string address{};
+    std::uint16_t port = 0;
+    bool is_connected = false;
+    MovedName judge{};
+  };
+  [[nodiscard]] Watched& watched_locked(const std::string& address);
   [[nodiscard]] bool look(Instant now, Failure& why);
+  [[nodiscard]] bool has_moved(Watched& watched, const base::Resolution& found, Failure& why) const;
   [[nodiscard]] std::chrono::nanoseconds pause() noexcept;
 
   Host& host_;
@@ -58,10 +68,8 @@ class NameWatch final : public base::TimerSource {
   std::mutex mutex_;
   base::NameQuestion question_;
   bool asks_ = false;
-  std::string name_;  // empty: there is nothing to watch
-  std::string connected_;
-  std::uint16_t port_ = 0;
-  MovedName judge_;
+  std::string name_;
+  std::vector<Watched> watched_;  // the addresses of that name, the oldest first
   base::SplitMix random_{base::random_bits()};
 };
 

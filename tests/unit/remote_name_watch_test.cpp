@@ -104,7 +104,35 @@ TEST_F(WatchedName, OfANewConnectionIsJudgedAnew) {
   leads_to("10.0.0.2");
   turn();
   turn();
+  watch_.end();
   watch_.begin("db", address("10.0.0.2", 6379));
+  for (int i = 0; i < 5; ++i) turn();
+  EXPECT_TRUE(moves_.empty());
+}
+
+// One more connection of a pool is led to the new server, while the others stay with the old one.
+TEST_F(WatchedName, OfAnOlderConnectionStaysWatched) {
+  watch_.begin("db", address("10.0.0.1", 6379));
+  leads_to("10.0.0.2");
+  turn();
+  watch_.begin("db", address("10.0.0.2", 6379));
+  for (int i = 0; i < 5; ++i) turn();
+  ASSERT_EQ(moves_.size(), 1U);
+  EXPECT_NE(moves_.front().text.find("the connection to 10.0.0.1:6379 is closed"),
+            std::string::npos);
+}
+
+TEST_F(WatchedName, IsLookedUpAlthoughConnectionsKeepComing) {
+  watch_.begin("db", address("10.0.0.1", 6379));
+  const Instant due = watch_.due();
+  host_.step(NameWatch::interval / 2);
+  watch_.begin("db", address("10.0.0.1", 6379));
+  EXPECT_EQ(watch_.due(), due);
+}
+
+TEST_F(WatchedName, WithSeveralAddressesHasNotMoved) {
+  watch_.begin("db", address("10.0.0.1", 6379));
+  watch_.begin("db", address("10.0.0.1", 6380));
   for (int i = 0; i < 5; ++i) turn();
   EXPECT_TRUE(moves_.empty());
 }
