@@ -86,6 +86,18 @@ class PostgresMigration : public PostgresTest {
   std::optional<PostgresServer> bare_;
 };
 
+// A migration locks the schema by its comment: see steps.sql.
+TEST_F(PostgresMigration, KeepsTheCommentOfTheSchema) {
+  const auto comment = [&] {
+    return value("select obj_description('mortise'::regnamespace, 'pg_namespace')");
+  };
+  migrate("shop");
+  EXPECT_EQ(comment(), "Locks of Mortise");
+  bare().talk().run("comment on schema mortise is E'the shop''s \\\\ locks'");
+  migrate();
+  EXPECT_EQ(comment(), "the shop's \\ locks");
+}
+
 TEST_F(PostgresMigration, OfEachOlderVersionComesToTheSameAndKeepsLocksAndRights) {
   migrate("shop");
   const std::string fresh = dump();

@@ -1,6 +1,12 @@
 -- One migration at a time. COMMENT locks the schema until the end of the transaction, and only the owner of the
--- schema may do that. Every role may take an advisory lock, and so could keep migrations away.
-COMMENT ON SCHEMA @schema@ IS 'Locks of Mortise';
+-- schema may do that. Every role may take an advisory lock, and so could keep migrations away. A comment that is there
+-- stays.
+DO $gate$
+BEGIN
+  EXECUTE format('COMMENT ON SCHEMA @schema@ IS %L',
+                 coalesce(obj_description('@schema@'::regnamespace, 'pg_namespace'), 'Locks of Mortise'));
+END
+$gate$;
 
 -- From each older version to this one. Version 4 and what came after it are told by schema_versions(); older
 -- ones by schema_version() alone.
