@@ -66,9 +66,10 @@ struct PoolerMeaning {
 
 constexpr std::string_view state_of_poolers = "08P01";
 
-// The order counts: the first that fits. All else passes by itself.
+// What stands first in its words counts: it quotes servers, users and databases behind that. All
+// else passes by itself.
 constexpr std::array<PoolerMeaning, 12> meanings_of_poolers{{
-    {"server login", elsewhere, Errc::unavailable},  // and then quotes the server
+    {"server login", elsewhere, Errc::unavailable},
     {"no more connections allowed", elsewhere, Errc::exhausted},
     {"client connections exceeded", elsewhere, Errc::exhausted},
     {"resources exhaustion", elsewhere, Errc::exhausted},
@@ -83,11 +84,12 @@ constexpr std::array<PoolerMeaning, 12> meanings_of_poolers{{
 }};
 
 ServerError of_pooler(const PqError& error, std::string text) {
-  const auto found = std::find_if(meanings_of_poolers.begin(), meanings_of_poolers.end(),
-                                  [&](const PoolerMeaning& meaning) {
-                                    return error.words.find(meaning.words) != std::string::npos;
-                                  });
-  if (found == meanings_of_poolers.end()) {
+  const auto place = [&](const PoolerMeaning& meaning) { return error.words.find(meaning.words); };
+  const auto found = std::min_element(meanings_of_poolers.begin(), meanings_of_poolers.end(),
+                                      [&](const PoolerMeaning& one, const PoolerMeaning& other) {
+                                        return place(one) < place(other);
+                                      });
+  if (place(*found) == std::string::npos) {
     return {.kind = elsewhere, .failure = {Errc::unavailable, std::move(text)}};
   }
   return {.kind = found->kind, .failure = {found->code, std::move(text)}};

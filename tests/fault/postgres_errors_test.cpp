@@ -264,6 +264,8 @@ TEST_F(PostgresErrors, APoolerThatNeverWillSaysSoAtOnce) {
   MORTISE_NEEDS_PGBOUNCER();
   const test::Pgbouncer pooler(server());
   expect_at_once(with(pooler.url(), "/shop", "/no_such_base"), Errc::misconfigured, "no_such_base");
+  // The name of the database is in the words, and means nothing there.
+  expect_at_once(with(pooler.url(), "/shop", "/memory"), Errc::misconfigured, "memory");
   expect_at_once(with(pooler.url(), test::postgres_password, "not-the-word"), Errc::denied, "");
   expect_at_once(pooler.url() + "?options=-c%20geqo%3Doff", Errc::misconfigured, "options");
 }
