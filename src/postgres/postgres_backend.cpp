@@ -32,29 +32,27 @@ void PostgresBackend::start(Host& host) {
   host_ = &host;
   clock_ = host.clock();
   Connection::User& user = *this;
+  name_watch_ =
+      std::make_unique<remote::NameWatch>(host, where_, [this](const Failure&) { name_moved(); });
   pool_ = std::make_unique<Pool>(host, settings_.connections, [this, &user] {
     return std::make_unique<Connection>(*host_, settings_, statements_, lineage_, std::string(),
                                         user);
   });
-  name_watch_ =
-      std::make_unique<remote::NameWatch>(host, where_, [this](const Failure&) { name_moved(); });
 }
 
 void PostgresBackend::stop() noexcept {
   if (pool_ && !stopped_.load()) base::without_memory([this] { flush_outbox(); });
   if (stopped_.exchange(true) || !pool_) return;
   Connection* listener = nullptr;
-  bool later_attached = false;
   {
     const std::lock_guard lock(mutex_);
     listener = listener_.load();
-    later_attached = attached_.exchange(false);
+    attached_.store(false);
   }
-  if (later_attached) {
-    host_->detach(later_);
-    host_->detach(*name_watch_);
-    name_watch_->end();
-  }
+  // Even if the second one could not be attached for want of memory.
+  host_->detach(later_);
+  host_->detach(*name_watch_);
+  name_watch_->end();
   if (listener != nullptr) {
     host_->detach(*listener);
     static_cast<void>(listener->close());
