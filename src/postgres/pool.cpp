@@ -207,6 +207,12 @@ bool Pool::up() const {
   return std::any_of(all_.begin(), all_.end(), [](const auto& each) { return each->up(); });
 }
 
+bool Pool::stands() const {
+  const std::lock_guard lock(mutex_);
+  return std::any_of(all_.begin(), all_.end(),
+                     [](const auto& each) { return each->up() || each->stuck(); });
+}
+
 bool Pool::has(const Connection& connection) const {
   const std::lock_guard lock(mutex_);
   return std::any_of(all_.begin(), all_.end(),

@@ -51,6 +51,8 @@ class Pool {
   /// Has one connect, if none is up. @param now as in Connection::want()
   void want(bool now);
   [[nodiscard]] bool up() const;
+  /// @return whether one is up, or is stuck and may go on.
+  [[nodiscard]] bool stands() const;
   /// @return whether none is up, nor can be: all that there may be are stuck.
   [[nodiscard]] bool all_stuck() const;
   /// @return the processes of the server that serve those that are stuck.

@@ -31,7 +31,8 @@ void PostgresBackend::dropped(Connection& connection, const ServerError& why, bo
                               Flights unanswered) {
   if (stopped_.load()) return;
   Steps steps;
-  if (!pool_->up()) name_watch_->end();
+  // What is stuck may go on, and is watched as before.
+  if (!pool_->stands()) name_watch_->end();
   const Connection* ringing = &connection;
   if (ringing_.compare_exchange_strong(ringing, nullptr)) {
     steps.make([this] { wake(bell_.told()); });
