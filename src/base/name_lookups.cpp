@@ -3,6 +3,7 @@
 // who ask but the table of lookups, under its mutex.
 #include "base/name_lookups.hpp"
 
+#include "base/error_words.hpp"
 #include "base/quiet_thread.hpp"
 #include "base/system_error.hpp"
 
@@ -142,9 +143,10 @@ void NameLookups::ask(const std::string& host, NameQuestion& asker) {
       ++threads_;
     }
   } catch (const std::exception& error) {
+    const auto* const typed = dynamic_cast<const LockError*>(&error);
     lookups_.erase(mine);
     Resolution none;
-    none.error = std::string("no thread to resolve the name: ") + error.what();
+    none.error = typed != nullptr ? words_of(*typed) : "no memory to resolve the name";
     none.code = Errc::exhausted;
     answer_locked(asker, none);
   }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
+#include <new>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -96,6 +97,30 @@ inline void append_escaped(std::string& to, std::string_view bytes) {
     rest.remove_prefix(next.length);
   }
   return shown;
+}
+
+/// The same in place. If there is no memory for it, the text is empty afterwards.
+inline void make_printable(std::string& text) noexcept {
+  try {
+    text = printable(std::move(text));
+  } catch (const std::bad_alloc&) {
+    text.clear();
+  }
+}
+
+/// @return at most that many bytes from the front of the text. It ends between two characters of
+/// UTF-8, so that no half of one is shown as bytes.
+[[nodiscard]] inline std::string_view beginning_of(std::string_view text,
+                                                   std::size_t most) noexcept {
+  if (text.size() <= most) return text;
+  const auto goes_on = [&](std::size_t at) {
+    return (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80;
+  };
+  constexpr std::size_t longest_character = 4;
+  std::size_t end = most;
+  while (end > 0 && most - end < longest_character && goes_on(end)) --end;
+  // Bytes that are not UTF-8 have no better place.
+  return text.substr(0, goes_on(end) ? most : end);
 }
 
 }  // namespace mortise::base

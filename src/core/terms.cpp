@@ -36,7 +36,8 @@ Failure check_length(const std::string& what, std::string_view name) {
   if (name.empty()) return wrong(what + " is empty");
   if (name.size() > longest_name) {
     return wrong(what + " has " + std::to_string(name.size()) +
-                 " bytes; at most 512 are allowed: " + std::string(name.substr(0, 32)) + "...");
+                 " bytes; at most 512 are allowed: " + std::string(base::beginning_of(name, 32)) +
+                 "...");
   }
   return {};
 }

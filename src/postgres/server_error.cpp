@@ -2,6 +2,7 @@
 // What an SQLSTATE means for whoever asked.
 #include "postgres/server_error.hpp"
 
+#include "base/printable.hpp"
 #include "base/system_error.hpp"
 
 #include <algorithm>
@@ -105,7 +106,7 @@ bool refuses_settings(const PqError& error) {
 
 std::string one_line(std::string_view words) {
   constexpr std::size_t enough = 240;
-  std::string text(words.substr(0, enough));
+  std::string text(base::beginning_of(words, enough));
   std::replace_if(
       text.begin(), text.end(),
       [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, ' ');

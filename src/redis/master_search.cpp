@@ -5,6 +5,8 @@
 // will a password-file of ours be there that cannot be read.
 #include "redis/master_search.hpp"
 
+#include "base/printable.hpp"
+
 #include <utility>
 
 namespace mortise::redis {
@@ -85,7 +87,7 @@ void MasterSearch::note(const Failure& why) {
   if (why.code == Errc::exhausted) ++limits_;
   if (words_.size() >= longest_words) return;
   if (!words_.empty()) words_ += "; ";
-  words_ += why.text.substr(0, longest_word);
+  words_ += base::beginning_of(why.text, longest_word);
 }
 
 }  // namespace mortise::redis

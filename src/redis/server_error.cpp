@@ -4,6 +4,8 @@
 // no would look like waiting.
 #include "redis/server_error.hpp"
 
+#include "base/printable.hpp"
+
 #include <algorithm>
 #include <array>
 
@@ -78,7 +80,7 @@ ServerError server_error(const std::string& where, std::string_view words) {
   ServerError error;
   const bool known = found != meanings.end();
   if (known) error.kind = found->kind;
-  std::string text = where + ": " + std::string(words.substr(0, enough));
+  std::string text = where + ": " + std::string(base::beginning_of(words, enough));
   // Whatever a server sends may end in a log: one line of visible characters.
   std::replace_if(
       text.begin(), text.end(),

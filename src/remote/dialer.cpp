@@ -6,8 +6,10 @@
 #include <mortise/clock.hpp>
 #include <mortise/error.hpp>
 
+#include "base/error_words.hpp"
 #include "base/handed_over.hpp"
 #include "base/keep_alive.hpp"
+#include "base/printable.hpp"
 #include "base/quiet_thread.hpp"
 #include "base/system_error.hpp"
 
@@ -33,13 +35,7 @@ std::string words_of(int error) { return std::generic_category().message(error);
 /// The words of somebody else's exception go into messages of one line.
 std::string one_line(const char* said) {
   constexpr std::size_t enough = 240;
-  const std::string_view words = said != nullptr ? said : "";
-  // Not through the middle of a character of UTF-8: what comes behind its first byte begins so.
-  std::size_t end = std::min(words.size(), enough);
-  while (end > 0 && end < words.size() && (static_cast<unsigned char>(words[end]) & 0xC0) == 0x80) {
-    --end;
-  }
-  std::string line(words.substr(0, end));
+  std::string line(base::beginning_of(said != nullptr ? said : "", enough));
   std::replace_if(
       line.begin(), line.end(),
       [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, ' ');
@@ -227,8 +223,10 @@ void Dialer::start() {
   try {
     base::detached_thread([shared = shared_] { shared->run(); });
     shared_->running = true;
-  } catch (const std::exception& error) {
-    know(std::string("no thread for the connector: ") + error.what(), Errc::exhausted);
+  } catch (const LockError& error) {
+    know(base::words_of(error), error.errc());
+  } catch (const std::bad_alloc&) {
+    know("no memory to call the connector", Errc::exhausted);
   }
 }
 

@@ -143,8 +143,8 @@ Failure ClientState::no_answer(Errc code) const {
 void ClientState::watch_for_suspend() noexcept {
   try {
     background_.start();
-  } catch (const std::system_error&) {
-    // No thread to be had: the caller sleeps on for the rest of its time after a suspend.
+  } catch (const std::exception&) {
+    // No thread or memory to be had: the caller sleeps on for the rest of its time after a suspend.
   }
 }
 

@@ -29,8 +29,8 @@ void Listing::answered(NamePage page) {
 void QueueLook::answered(NameQueue queue) {
   if (!begin_completion()) return;
   // Other clients have written them.
-  for (HolderEntry& each : queue.holders) each.label = base::printable(std::move(each.label));
-  for (WaiterEntry& each : queue.waiters) each.label = base::printable(std::move(each.label));
+  for (HolderEntry& each : queue.holders) base::make_printable(each.label);
+  for (WaiterEntry& each : queue.waiters) base::make_printable(each.label);
   queue_ = std::move(queue);
   finish();
 }

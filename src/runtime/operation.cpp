@@ -13,14 +13,15 @@ namespace mortise {
 namespace {
 
 /// What a backend says passes here on its way to callers and observers. A backend may append bytes
-/// of a server to a failure, and a label is whatever another client has written.
-Failure printable(Failure why) {
-  why.text = base::printable(std::move(why.text));
+/// of a server to a failure, and a label is whatever another client has written. Without memory the
+/// words are lost, and not the completion: it has begun, so no other thread would complete it.
+Failure printable(Failure why) noexcept {
+  base::make_printable(why.text);
   return why;
 }
 
-std::optional<Holder> printable(std::optional<Holder> holder) {
-  if (holder) holder->label = base::printable(std::move(holder->label));
+std::optional<Holder> printable(std::optional<Holder> holder) noexcept {
+  if (holder) base::make_printable(holder->label);
   return holder;
 }
 

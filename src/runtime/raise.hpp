@@ -4,7 +4,8 @@
 
 #include <mortise/error.hpp>
 
-#include <string>
+#include "base/error_words.hpp"
+
 #include <system_error>
 
 namespace mortise::runtime {
@@ -17,13 +18,8 @@ inline void raise_if(const Failure& failure) {
 /// system call that throws is one that makes a thread or a descriptor.
 [[nodiscard]] inline Failure failure_of(const std::system_error& error) {
   const auto* const typed = dynamic_cast<const LockError*>(&error);
-  std::string text = error.what();
-  if (typed == nullptr) return {Errc::exhausted, std::move(text)};
-  // A failure adds the message of its code by itself.
-  if (const std::string end = ": " + error.code().message(); text.ends_with(end)) {
-    text.resize(text.size() - end.size());
-  }
-  return {typed->errc(), std::move(text)};
+  if (typed == nullptr) return {Errc::exhausted, error.what()};
+  return {typed->errc(), base::words_of(*typed)};
 }
 
 }  // namespace mortise::runtime

@@ -5,6 +5,7 @@
 // for a later one; 0 = none did; 77 = allocations cannot be made to fail here.
 #include <mortise/memory.hpp>
 #include <mortise/mortise.hpp>
+#include <mortise/operation.hpp>
 
 #include "contract/given_up_without_memory.hpp"
 #include "contract/join_without_memory.hpp"
@@ -139,6 +140,20 @@ constexpr const char* long_name = "a name of which each copy needs memory";
 void fail(const char* what, long fails_at) {
   std::printf("%s, allocation %ld\n", what, fails_at);
   std::exit(1);
+}
+
+/// A request fails with words that need memory to be shown. @return whether so many allocations
+/// there were
+bool refuse_with_a_servers_bytes(long fails_at) {
+  mortise::Failure why(mortise::Errc::unavailable, long_name);
+  why.text += "\n";
+  mortise::Check check;
+  until_failure = fails_at;
+  check.failed(std::move(why));
+  const bool reached = until_failure == 0;
+  until_failure = 0;
+  if (!check.done() || !check.failure()) fail("a failed request is not over", fails_at);
+  return reached;
 }
 
 /// A waiter whose time is up has no memory just when the name is passed to it.
@@ -357,6 +372,8 @@ int main() {
       if (!all.free_there) fail("one of several is held by nobody", fails_at);
       if (!all.reached) break;
     }
+  }
+  for (long fails_at = 1; refuse_with_a_servers_bytes(fails_at); ++fails_at) {
   }
   close_while_the_background_starves();
   int round = 0;
