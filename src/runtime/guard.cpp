@@ -2,6 +2,7 @@
 // The public `Guard`: a hold that ends with a scope, whatever throws in between.
 #include <mortise/guard.hpp>
 
+#include "base/printable.hpp"
 #include "core/terms.hpp"
 #include "runtime/slot.hpp"
 
@@ -88,7 +89,7 @@ std::string Guard::name() const { return slot_ ? slot_->name() : std::string(); 
 StoreId Guard::store() const {
   if (!slot_) return {};
   const Backend& backend = slot_->client().backend();
-  return {.words = backend.describe(), .identity = backend.identity()};
+  return {.words = base::printable(backend.describe()), .identity = backend.identity()};
 }
 
 std::chrono::nanoseconds Guard::valid_for() const noexcept {

@@ -5,6 +5,7 @@
 
 #include "base/live_threads.hpp"
 #include "base/mutant.hpp"
+#include "base/printable.hpp"
 #include "core/figures.hpp"
 #include "core/keeping.hpp"
 #include "runtime/acquire_call.hpp"
@@ -250,7 +251,9 @@ void HoldKeeper::renewal_answered(std::uint64_t generation, const Renewal::Item&
     }
   }
   if (client().observer() == nullptr || after.loss || !is_news) return;
-  if (failure) failure.text.insert(0, name_.name + ": the renewal failed: ");
+  if (failure) {
+    failure.text.insert(0, base::printable(name_.name) + ": the renewal failed: ");
+  }
   client().news().post([observer = client().shared_observer(), name = name_.name, token, label,
                         failure = std::move(failure)] {
     const Event event{.name = name, .label = label, .token = token};

@@ -4,6 +4,7 @@
 
 #include <mortise/run.hpp>
 
+#include "base/printable.hpp"
 #include "core/figures.hpp"
 #include "core/terms.hpp"
 #include "runtime/raise.hpp"
@@ -145,7 +146,7 @@ HoldId Run::hold() const { return open_ ? open_->hold() : HoldId{}; }
 StoreId Run::store() const {
   if (!open_) return {};
   const Backend& backend = open_->slot().client().backend();
-  return {.words = backend.describe(), .identity = backend.identity()};
+  return {.words = base::printable(backend.describe()), .identity = backend.identity()};
 }
 
 std::shared_ptr<const Memory> Run::memory() const noexcept {

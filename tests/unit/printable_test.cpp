@@ -9,14 +9,20 @@
 #include <mortise/operation.hpp>
 
 #include "base/error_words.hpp"
+#include "support/eventually.hpp"
 #include "support/hostile_names.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
+#include <cstddef>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace mortise::base {
 namespace {
@@ -67,6 +73,17 @@ TEST(PrintableTest, LeavesVisibleTextAsItIs) {
   }
 }
 
+TEST(PrintableTest, IsCutBetweenTwoCharacters) {
+  EXPECT_EQ(beginning_of("abc", 3), "abc");
+  EXPECT_EQ(beginning_of("abc", 2), "ab");
+  EXPECT_EQ(beginning_of("a\xc3\xbcz", 2), "a");
+  EXPECT_EQ(beginning_of("a\xc3\xbcz", 3), "a\xc3\xbc");
+  EXPECT_EQ(beginning_of("\xf0\x9f\x94\x92", 3), "");
+  EXPECT_EQ(beginning_of("\xf0\x9f\x94\x92", 0), "");
+  const std::string none(10, '\x80');
+  EXPECT_EQ(beginning_of(none, 8), none.substr(0, 8)) << "it is no UTF-8";
+}
+
 TEST(PrintableTest, ChangesNothingTheSecondTime) {
   for (const std::string& name : test::hostile_names()) {
     const std::string once = printable(name);
@@ -111,6 +128,46 @@ TEST(PrintableTest, WhatABackendSaysIsPrintable) {
     EXPECT_EQ(look.queue().holders.at(0).label, shown);
     EXPECT_EQ(look.queue().waiters.at(0).label, shown);
   }
+}
+
+/// Notes what it is told to have failed.
+class Failures final : public Observer {
+ public:
+  void failed(const Event& /*event*/, const Failure& why) noexcept override { note(why); }
+  void lost(const Event& /*event*/, const Failure& why) noexcept override {
+    note(why);
+    losses.fetch_add(1);
+  }
+  std::atomic<std::size_t> losses{0};
+  [[nodiscard]] std::vector<std::string> texts() {
+    const std::lock_guard lock(mutex_);
+    return texts_;
+  }
+
+ private:
+  void note(const Failure& why) {
+    const std::lock_guard lock(mutex_);
+    texts_.push_back(why.text);
+  }
+  std::mutex mutex_;
+  std::vector<std::string> texts_;
+};
+
+TEST(PrintableTest, NoObserverIsToldTheBytesOfAName) {
+  using namespace std::chrono_literals;
+  const auto failures = std::make_shared<Failures>();
+  memory::Server server;
+  Client client(server.backend(), {.observer = failures});
+  std::vector<Lock> locks;
+  for (const std::string& name : test::hostile_names()) {
+    locks.push_back(client.lock(name, {.lease = 1s}));
+    locks.back().lock();
+  }
+  server.set_reachable(false);
+  ASSERT_TRUE(test::eventually([&] { return failures->losses == locks.size(); }));
+  const std::vector<std::string> texts = failures->texts();
+  EXPECT_GT(texts.size(), locks.size()) << "renewals have failed before";
+  for (const std::string& text : texts) EXPECT_TRUE(is_printable(text)) << text;
 }
 
 TEST(PrintableTest, NoCallShowsTheBytesOfAName) {
