@@ -62,8 +62,9 @@ Failure LockFile::open_descriptor(const base::UniqueFd& directory, const std::st
   if (!S_ISREG(found.st_mode)) return not_ours("it is not a regular file");
   if (found.st_uid != ::geteuid()) return not_ours("it belongs to another user");
   if (found.st_nlink > 1) return not_ours("it has a second (hard) link");
-  // Made just now, under a umask that takes the owner's access away.
-  if (lacks(found, owner_reads_and_writes) &&
+  // Made just now, under a umask that takes the owner's access away. A file with content may be
+  // that of another program, and stays as it is.
+  if (found.st_size == 0 && lacks(found, owner_reads_and_writes) &&
       ::fchmod(fd.get(), permissions_of(found) | owner_reads_and_writes) != 0) {
     return failed(errno, "set the mode of");
   }

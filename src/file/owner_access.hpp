@@ -19,7 +19,8 @@ inline constexpr mode_t owner_reads_and_writes = S_IRUSR | S_IWUSR;
 }
 
 /// Gives the owner access that is missing. Another process may have made the file a moment ago, or
-/// have died before it could set the mode. Follows no link, and leaves files of other users alone.
+/// have died before it could set the mode. Follows no link, and leaves files alone that belong to
+/// another user or have a second (hard) link.
 /// @param folder of the file; `AT_FDCWD` with an absolute path
 /// @return whether access was missing, and was given
 [[nodiscard]] bool give_owner_access(int folder, const char* file, mode_t access) noexcept;

@@ -8,6 +8,7 @@
 #include <grp.h>
 
 #include <cstdio>
+#include <fstream>
 
 namespace mortise::file {
 namespace {
@@ -82,6 +83,26 @@ TEST_F(FileUmaskTest, TheModeOfAFileThatCanBeOpenedStays) {
   ASSERT_EQ(::chmod((locks() + "/a.lock").c_str(), 0640), 0);
   EXPECT_EQ(in_child(0277, [&] { return locks_once(settings, "a"); }), 0);
   EXPECT_EQ(status(locks() + "/a.lock").st_mode & 07777U, 0640U);
+}
+
+// What is refused stays as it is.
+TEST_F(FileUmaskTest, TheModeOfAFileWithASecondLinkStays) {
+  const Settings settings{.directory = locks(), .create = true};
+  EXPECT_EQ(in_child(0022, [&] { return locks_once(settings, "a"); }), 0);
+  const std::string file = locks() + "/a.lock";
+  EXPECT_EQ(in_child(0022, [&] { return ::link(file.c_str(), (file + "2").c_str()); }), 0);
+  ASSERT_EQ(::chmod(file.c_str(), 0400), 0);
+  EXPECT_EQ(in_child(0022, [&] { return locks_once(settings, "a"); }), 2);
+  EXPECT_EQ(status(file).st_mode & 07777U, 0400U);
+}
+
+TEST_F(FileUmaskTest, RootLeavesTheModeOfAnotherProgramsFileAsItIs) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root";
+  const std::string file = directory() + "/b.lock";
+  std::ofstream(file) << "not a lock";
+  ASSERT_EQ(::chmod(file.c_str(), 0400), 0);
+  EXPECT_EQ(user({.directory = directory()})->failure_of("b").code, Errc::protocol);
+  EXPECT_EQ(status(file).st_mode & 07777U, 0400U);
 }
 
 INSTANTIATE_TEST_SUITE_P(Umasks, FileUmaskTest, testing::Values(0277U, 0777U, 0077U, 0002U),
