@@ -57,7 +57,10 @@ AcquireAllCall::AcquireAllCall(std::vector<Wanted> wanted, const AcquireOptions&
     part.wanted = std::move(wanted[i]);
     part.again = i > 0 && part.wanted.slot == parts_[i - 1].wanted.slot;
     const Instant now = part.wanted.slot->client().now();
-    part.until = options.wait >= never - now ? never : now + options.wait;
+    // A try has the time of one request, which includes what it gives back.
+    const core::Nanos time =
+        may_wait_ ? options.wait : core::command_timeout(part.wanted.terms->lease);
+    part.until = time >= never - now ? never : now + time;
   }
 }
 

@@ -4,6 +4,7 @@
 // that are slow, cut off or silent; many threads; a look from outside at what is left.
 #include <mortise/memory.hpp>
 
+#include "support/contract_observer.hpp"
 #include "support/contract_several.hpp"
 
 #include <algorithm>
@@ -221,6 +222,28 @@ MORTISE_TEST(LockAll, GoesInOneFlight, Hook::delays) {
   // A statement that begins a wave goes alone on PostgreSQL, and the others go by the next one.
   EXPECT_LT(locking, single * 5 / 2) << "one by one it is eight times that";
   EXPECT_LT(unlocking, single * 5 / 2);
+  store().misbehave({});
+}
+
+// A try has the time of one request, and an answer on a slow link takes a part of it.
+MORTISE_TEST(LockAll, ATryAwaitsWhatItGivesBack, Hook::delays) {
+  const auto record = std::make_shared<Record>();
+  Client one = client({.observer = record});
+  Client other = client();
+  Lock b = other.lock("b");
+  const std::unique_lock held(b);
+  std::vector<Lock> wanted = locks_of(one, {"a", "b"});
+  EXPECT_FALSE(lock_all(all_of(wanted), {.wait = 0s}));  // connected
+  const std::chrono::milliseconds each_way = 60ms;
+  store().misbehave({.delay_min = each_way, .delay_max = each_way});
+  bool learned = false;
+  for (int i = 0; i < 5 && !learned; ++i) {
+    const std::size_t before = record->count(Record::Kind::released);
+    EXPECT_FALSE(lock_all(all_of(wanted), {.wait = 0s}));
+    const std::vector<Record::Entry> released = record->all(Record::Kind::released);
+    learned = released.size() > before && released.back().outcome == Released::released;
+  }
+  EXPECT_TRUE(learned) << "the observer was told that the outcome is unknown";
   store().misbehave({});
 }
 
