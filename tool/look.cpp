@@ -71,6 +71,8 @@ NameQueue queue_of(const Client& client, const Order& order, const std::string& 
   return client.queue(name, {.limit = longest_page, .wait = order.answer});
 }
 
+std::string words(Token token) { return token ? std::to_string(token.value()) : "-"; }
+
 std::string words(const std::optional<std::chrono::milliseconds>& time) {
   return time ? short_text(*time) : "-";
 }
@@ -109,7 +111,7 @@ int look_holder(const Order& order) {
            "}\n";
   } else if (found) {
     text = printable(found->label) + " (" + std::string(word_of(found->mode)) + ", token " +
-           std::to_string(found->token.value()) + ", left " + words(found->expires_in) + ")\n";
+           words(found->token) + ", left " + words(found->expires_in) + ")\n";
   }
   const int printed = print(text);
   return printed == done && !found ? nothing_there : printed;
@@ -122,8 +124,8 @@ int look_queue(const Order& order) {
   std::string text;
   for (const HolderEntry& each : queue.holders) {
     text += "holds\t" + printable(each.label) + "\t" + std::string(word_of(each.mode)) +
-            "\ttoken " + std::to_string(each.token.value()) + "\tage " + words(each.age) +
-            "\tleft " + words(each.expires_in) + "\n";
+            "\ttoken " + words(each.token) + "\tage " + words(each.age) + "\tleft " +
+            words(each.expires_in) + "\n";
   }
   for (const WaiterEntry& each : queue.waiters) {
     text += "waits\t" + (each.label.empty() ? "-" : printable(each.label)) + "\t" +

@@ -25,6 +25,7 @@ struct Names {
 [[nodiscard]] NameQueue queue_of(const Client& client, const Order& order, const std::string& name);
 [[nodiscard]] std::string_view word_of(Mode mode) noexcept;
 /// For a table; where the store does not say it, "-".
+[[nodiscard]] std::string words(Token token);
 [[nodiscard]] std::string words(const std::optional<std::chrono::milliseconds>& time);
 /// @return `{"name":...,"holders":[...],"waiters":[...],"waiters_in_all":...}`.
 [[nodiscard]] std::string json_of(const std::string& name, const NameQueue& queue);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "status.hpp"
 
-#include "../src/base/system_error.hpp"
+#include "base/system_error.hpp"
 #include "speaker.hpp"
 #include "text.hpp"
 

@@ -7,7 +7,7 @@
 #include <mortise/token.hpp>
 
 // A header without a source: the tool is linked to the public library alone.
-#include "../src/base/printable.hpp"
+#include "base/printable.hpp"
 
 #include <optional>
 #include <string>

@@ -45,8 +45,7 @@ void append_rows(std::vector<Row>& rows, const std::string& name, const NameQueu
       queue.waiters_in_all ? std::to_string(*queue.waiters_in_all) : std::string("-");
   for (const HolderEntry& each : queue.holders) {
     rows.push_back({escaped(name), printable(each.label), std::string(word_of(each.mode)),
-                    each.token ? std::to_string(each.token.value()) : "-", words(each.age),
-                    words(each.expires_in), waiters});
+                    words(each.token), words(each.age), words(each.expires_in), waiters});
   }
 }
 
