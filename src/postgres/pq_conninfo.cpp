@@ -180,13 +180,16 @@ bool Conninfo::is_default(const std::string& key) const {
 
 std::string Conninfo::refusal() const {
   if (words_.empty()) return {};
-  // Of a value that the URL gives, only its keyword is named.
+  // A value is in no message: it may be a piece of a password, or one in the wrong variable.
   const auto refuses = [&](const std::string& key, const std::string& words) {
     const std::string from = origin(key);
-    return from + ": libpq refuses " + key + (from == "URL" ? "" : ": " + words);
+    return from + ": libpq refuses " + key + (from == "URL" ? "" : ": " + before_quotes(words));
   };
   // It has read nothing else then.
-  if (all_.empty()) return refuses("service", words_);
+  if (all_.empty()) {
+    return refuses("service",
+                   "the service file has none of that name, or a line that libpq does not read");
+  }
   Keywords usual = compiled_defaults();
   // Otherwise a service of the environment, which does not count, would be read in its place.
   if (const std::string* const service = value_in(of_url_, "service")) {
@@ -194,7 +197,8 @@ std::string Conninfo::refusal() const {
   }
   // Of a variable whose keyword has no default that could be put in its place.
   const Probe without_url(usual);
-  if (!without_url.is_accepted()) return "environment: libpq refuses it: " + without_url.words();
+  if (!without_url.is_accepted())
+    return "environment: libpq refuses it: " + before_quotes(without_url.words());
   for (const auto& [key, value] : all_) {
     if (is_of_a_server(key)) continue;
     Keywords alone = usual;

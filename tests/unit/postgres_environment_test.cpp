@@ -133,7 +133,7 @@ TEST_F(PostgresEnvironment, HasItsMistakesToldWithTheirSource) {
   expect_refused("postgresql://a,b/x?hostaddr=10.0.0.7", "libpq refuses them together: ");
   serve("sslmode=requir\n");
   expect_refused("postgresql://db/x?service=shop", "service file: libpq refuses sslmode: ");
-  expect_refused("postgresql://db/x?service=shop", "\"requir\"");
+  expect_refused("postgresql://db/x?service=shop", "invalid sslmode value: misconfigured");
   set("PGSSLMODE", "require!");
   expect_refused("postgresql://db/x", "environment variable PGSSLMODE: libpq refuses sslmode: ");
   set("PGTARGETSESSIONATTRS", "any!");
