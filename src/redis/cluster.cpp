@@ -144,7 +144,9 @@ void Cluster::note_unusable(const Failure& why) {
 
 Cluster::Verdict Cluster::judge(const Server& server, SlotTable table) {
   const std::lock_guard lock(mutex_);
-  const auto kind = membership_.answered(server.address().text(), table.nodes, texts_locked());
+  knows_nothing_ = table.nodes.empty() ? &server : nullptr;
+  const auto kind =
+      membership_.answered(server.address().text(), table.nodes, table.masters, texts_locked());
   return verdict_locked(kind, server, std::move(table));
 }
 
@@ -157,7 +159,8 @@ Cluster::Verdict Cluster::judge_silence(const Server& server) {
 Failure Cluster::refuses(const Server& server, const SlotTable& table) {
   const std::lock_guard lock(mutex_);
   if (!membership_.is_agreed()) return {};
-  const auto kind = membership_.answered(server.address().text(), table.nodes, texts_locked());
+  const auto kind =
+      membership_.answered(server.address().text(), table.nodes, table.masters, texts_locked());
   return verdict_locked(kind, server, table).why;
 }
 
@@ -190,12 +193,14 @@ Cluster::Verdict Cluster::verdict_locked(Membership::Verdict kind, const Server&
 }
 
 // A master whose address was given to somebody else is replaced, as a rule; an address in the URL
-// stays wrong.
+// stays wrong. Unless it names a master that this client knows: then it may be the others that were
+// replaced.
 Failure Cluster::foreign_locked(const Server& server, const NodeIds& nodes) const {
   const bool named = std::any_of(
       settings_.seeds.begin(), settings_.seeds.end(),
       [&](const base::Address& seed) { return seed.text() == server.address().text(); });
-  return {named ? Errc::misconfigured : Errc::unavailable,
+  const bool wrong = named && !membership_.knows_a_master_of(nodes);
+  return {wrong ? Errc::misconfigured : Errc::unavailable,
           server.where() + ": a server of another cluster (" + words_of_nodes(nodes) +
               ") than the one that this client knows (" + words_of_nodes(membership_.members()) +
               ")"};
@@ -274,14 +279,15 @@ std::vector<std::string> Cluster::texts_locked() {
   return texts;
 }
 
-// One that is up, if any is; each in its turn.
+// A server that is up, if there is one; each in its turn. If the only one knows nothing, the others
+// are asked as well.
 Server& Cluster::whom_to_ask_locked() {
   const std::vector<Server*> who = who_may_tell_locked();
   Server* next = nullptr;
   for (std::size_t i = 0; i < who.size(); ++i) {
     Server* const each = who[(turn_ + i) % who.size()];
     if (next == nullptr) next = each;
-    if (!each->commands().up()) continue;
+    if (!each->commands().up() || each == knows_nothing_) continue;
     next = each;
     break;
   }

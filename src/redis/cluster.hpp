@@ -128,9 +128,10 @@ class Cluster {
   std::atomic<bool> agreed_{false};
   std::optional<Instant> told_;
   Failure refusal_;
-  Failure why_none_;      // why there may be no agreement in this round
-  Failure verdict_;       // why there was none in the last one
-  std::size_t turn_ = 0;  // of those who are asked
+  Failure why_none_;                       // why there may be no agreement in this round
+  Failure verdict_;                        // why there was none in the last one
+  std::size_t turn_ = 0;                   // of those who are asked
+  const Server* knows_nothing_ = nullptr;  // who has answered last, if that is so
   remote::Moment look_;
   std::size_t looking_ = 0;  // who are asked
   bool settled_ = false;     // one of them has settled it

@@ -27,17 +27,32 @@ void Membership::begin_round() {
   silent_.clear();
 }
 
-Membership::Verdict Membership::answered(const std::string& server, NodeIds nodes,
+bool Membership::knows_a_master_of(const NodeIds& nodes) const {
+  return have_one_in_common(masters_, nodes);
+}
+
+// More than half of the masters cannot fail together: the others could elect no successor. Replicas
+// prove nothing: any number of them may be replaced while the client does not look.
+bool Membership::is_ours(const NodeIds& nodes) const {
+  const auto left = std::count_if(masters_.begin(), masters_.end(),
+                                  [&](const std::string& id) { return nodes.contains(id); });
+  return masters_.empty() ? have_one_in_common(members_, nodes)
+                          : static_cast<std::size_t>(left) * 2 > masters_.size();
+}
+
+Membership::Verdict Membership::answered(const std::string& server, NodeIds nodes, NodeIds masters,
                                          const std::vector<std::string>& known) {
-  if (nodes.empty()) return agreed_ ? Verdict::ours : silent(server, known);
+  // Its container came back without its volume, for example. It no longer belongs to the cluster.
+  if (nodes.empty()) return silent(server, known);
   if (!agreed_) {
     if (!is_seed(server)) return Verdict::undecided;
     silent_.erase(server);
-    said_[server] = std::move(nodes);
+    said_[server] = {.nodes = std::move(nodes), .masters = std::move(masters)};
     return decide();
   }
-  if (have_one_in_common(members_, nodes)) {
+  if (is_ours(nodes)) {
     members_ = std::move(nodes);
+    masters_ = std::move(masters);
     others_.erase(server);
     silent_.clear();
     return Verdict::ours;
@@ -62,7 +77,10 @@ bool Membership::is_gone(const std::vector<std::string>& known) const {
   const auto foreign = std::count_if(seeds_.begin(), seeds_.end(), [&](const std::string& seed) {
     return others_.contains(seed);
   });
-  return static_cast<std::size_t>(foreign) * 2 > seeds_.size() &&
+  const bool succeeded = std::any_of(others_.begin(), others_.end(), [&](const auto& other) {
+    return knows_a_master_of(other.second);
+  });
+  return (succeeded || static_cast<std::size_t>(foreign) * 2 > seeds_.size()) &&
          std::all_of(known.begin(), known.end(), [&](const std::string& server) {
            return others_.contains(server) || silent_.contains(server);
          });
@@ -71,6 +89,7 @@ bool Membership::is_gone(const std::vector<std::string>& known) const {
 Membership::Verdict Membership::look_for_a_new_one() {
   agreed_ = false;
   members_.clear();
+  masters_.clear();
   others_.clear();
   begin_round();
   return Verdict::undecided;
@@ -78,10 +97,10 @@ Membership::Verdict Membership::look_for_a_new_one() {
 
 Membership::Verdict Membership::decide() {
   std::size_t most = 0;
-  for (const auto& [server, nodes] : said_) {
+  for (const auto& [server, said] : said_) {
     const auto same =
         static_cast<std::size_t>(std::count_if(said_.begin(), said_.end(), [&](const auto& other) {
-          return have_one_in_common(nodes, other.second);
+          return have_one_in_common(said.nodes, other.second.nodes);
         }));
     if (same <= most) continue;
     most = same;
@@ -92,15 +111,17 @@ Membership::Verdict Membership::decide() {
     if (!all) return Verdict::undecided;
     if (said_.empty()) return Verdict::none;
     if (most < said_.size()) {
-      others_ = said_;
+      others_.clear();
+      for (const auto& [server, said] : said_) others_[server] = said.nodes;
       return Verdict::split;
     }
   }
   agreed_ = true;
-  members_ = said_[chosen_];
+  members_ = said_[chosen_].nodes;
+  masters_ = said_[chosen_].masters;
   others_.clear();
-  for (auto& [server, nodes] : said_) {
-    if (!have_one_in_common(members_, nodes)) others_[server] = nodes;
+  for (const auto& [server, said] : said_) {
+    if (!have_one_in_common(members_, said.nodes)) others_[server] = said.nodes;
   }
   said_.clear();
   silent_.clear();

@@ -12,16 +12,19 @@
 
 namespace mortise::redis {
 
-/// The ids of the nodes that an answer names: masters and replicas. Each node has an id of its own,
-/// and keeps it for life.
+/// Ids of nodes. Each node has an id of its own, and takes it along when an administrator moves it
+/// to another cluster (`CLUSTER RESET SOFT`, which is what `redis-cli --cluster del-node` sends).
 using NodeIds = std::set<std::string>;
 
-/// Two answers are of one cluster if they name a node in common. A client *agrees* on a cluster
-/// when more than half of the servers in its URL name the same one; or all that answer, once each
-/// of the others is known to be silent. From then on an answer of another cluster is foreign.
+/// Answers of servers in the URL are of one cluster if they name a node in common. A client
+/// *agrees* on a cluster when more than half of those servers name the same one; or all that
+/// answer, once each of the others is known to be silent. From then on an answer is of that cluster
+/// if it still names more than half of the masters that the last one named. All others are foreign:
+/// a node in common may have been moved.
 ///
-/// A cluster that was set up anew is agreed on once no server is left that was known to be of the
-/// old one, and more than half of the servers in the URL are of a new one.
+/// A client agrees anew once no server is left that was known to be of the cluster, and either more
+/// than half of the servers in the URL are of a new one, or a server names a master of the old one:
+/// most masters were replaced while the client did not look.
 /// @thread_safety one thread at a time
 class Membership {
  public:
@@ -39,11 +42,13 @@ class Membership {
 
   /// The seeds are asked once more, as long as there is no agreement.
   void begin_round();
-  /// @param nodes empty = the server knows nothing yet
+  /// @param nodes masters and replicas that the answer names; empty = the server knows nothing yet,
+  /// or not any more
+  /// @param masters which of them are masters
   /// @param known the servers that may tell at this moment: the seeds and all masters
-  [[nodiscard]] Verdict answered(const std::string& server, NodeIds nodes,
+  [[nodiscard]] Verdict answered(const std::string& server, NodeIds nodes, NodeIds masters,
                                  const std::vector<std::string>& known);
-  /// The server cannot be reached, or gave no answer.
+  /// The server cannot be reached, gave no answer, or knows nothing.
   [[nodiscard]] Verdict silent(const std::string& server, const std::vector<std::string>& known);
 
   [[nodiscard]] bool is_agreed() const noexcept { return agreed_; }
@@ -51,8 +56,15 @@ class Membership {
   /// @return what each seed of another cluster names, or each seed of a round that is split.
   [[nodiscard]] const std::map<std::string, NodeIds>& others() const noexcept { return others_; }
   [[nodiscard]] const NodeIds& members() const noexcept { return members_; }
+  /// @return whether one of these was a master of this cluster when that was asked last.
+  [[nodiscard]] bool knows_a_master_of(const NodeIds& nodes) const;
 
  private:
+  struct Said {
+    NodeIds nodes{};
+    NodeIds masters{};
+  };
+  [[nodiscard]] bool is_ours(const NodeIds& nodes) const;
   [[nodiscard]] bool is_seed(const std::string& server) const noexcept;
   [[nodiscard]] bool is_gone(const std::vector<std::string>& known) const;
   [[nodiscard]] Verdict look_for_a_new_one();
@@ -61,8 +73,9 @@ class Membership {
   const std::vector<std::string> seeds_;
   bool agreed_ = false;
   NodeIds members_;
+  NodeIds masters_;  // of those
   std::string chosen_;
-  std::map<std::string, NodeIds> said_;    // in this round, by seeds
+  std::map<std::string, Said> said_;       // in this round, by seeds
   std::map<std::string, NodeIds> others_;  // of another cluster
   std::set<std::string> silent_;  // in this round; after it: since one of ours has answered
 };

@@ -213,6 +213,7 @@ class RedisBackend final : public Backend, private Server::User {
   void leave_unused(Instant now);
   [[nodiscard]] bool checked_inbox(Server& server, const Call& call);
   void go_on_checking();
+  [[nodiscard]] Calls take_checks(const Server& server) noexcept;
 
   void note_unanswered(std::list<Call>& calls, Instant now) noexcept;
   void lose(Server& server, const Failure& why, bool final, bool was_up,

@@ -68,7 +68,8 @@ void RedisBackend::answered_slots(Server& server, const Reply& reply) {
       table ? cluster_->judge(server, *std::move(table)) : cluster_->judge_silence(server);
   base::OneByOne each;
   each([&] { heard(server, verdict); });
-  settled = settled && cluster_->is_agreed() && !verdict.why;
+  settled = settled && (verdict.kind == Membership::Verdict::ours ||
+                        verdict.kind == Membership::Verdict::agreed);
   for (const Server* const master : cluster_->masters()) {
     settled = settled && !master->is_missed();
   }
@@ -109,7 +110,8 @@ void RedisBackend::heard(Server& server, const Cluster::Verdict& verdict) {
 }
 
 // A seed that nobody needed but to learn who has what, or a server that has given its last slot
-// away.
+// away. While a master that the client uses is connected, servers are asked again after a pause: a
+// node that an administrator moves to another cluster keeps its connections and says nothing.
 void RedisBackend::leave_unused(Instant now) {
   constexpr std::chrono::seconds kept{10};
   if (!cluster_->is_agreed()) return;
@@ -119,7 +121,10 @@ void RedisBackend::leave_unused(Instant now) {
   bool any = false;
   for (Server* const server : cluster_->servers()) {
     const bool is_master = std::find(masters.begin(), masters.end(), server) != masters.end();
-    if (is_master && server->used() != Instant{}) continue;
+    if (is_master && server->used() != Instant{}) {
+      any = any || server->commands().up();
+      continue;
+    }
     if (!server->commands().up()) {
       const std::lock_guard lock(mutex_);
       server->detach();

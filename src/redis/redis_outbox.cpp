@@ -55,6 +55,9 @@ void RedisBackend::break_commands() noexcept {
 }
 
 bool RedisBackend::is_over(const Call& call, Instant now) const {
+  // The next look begins when this one ends, so a look that is dropped would be the last one. The
+  // process may have stood still for longer than calls are kept.
+  if (call.kind == Call::Kind::slots) return false;
   if (call.leftover) {
     if (!attempts_.is_leftover(call.attempt())) return true;
   } else if (call.kind == Call::Kind::cancel) {

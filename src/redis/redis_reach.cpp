@@ -39,6 +39,7 @@ void RedisBackend::lose(Server& server, const Failure& why, bool final, bool was
   note_unanswered(unanswered, now);
   Calls outbox = server.take_kept();
   outbox.splice(outbox.end(), unanswered);
+  outbox.splice(outbox.end(), take_checks(server));
   const bool looked =
       outbox.remove_if([](const Call& call) { return call.kind == Call::Kind::slots; }) > 0;
   base::OneByOne each;

@@ -126,7 +126,6 @@ void RedisBackend::attest(std::uint64_t clock, const std::shared_ptr<Renewal>& r
   witness()->attest(clock, clock_->now() + core::command_timeout(lease), tell);
 }
 
-// Where replicas have not enough of what was written for that, no grant would be told either.
 // Whoever waits for a lock is told by the inbox, so a client that may not listen is not to learn
 // that from the first lock that is not free.
 // @return false: that is not known yet, and the check goes on when it is
@@ -161,6 +160,19 @@ void RedisBackend::go_on_checking() {
   each.finish();
 }
 
+// What the server has answered is out of date.
+RedisBackend::Calls RedisBackend::take_checks(const Server& server) noexcept {
+  Calls taken;
+  const std::lock_guard lock(mutex_);
+  for (auto call = checks_.begin(); call != checks_.end();) {
+    const auto next = std::next(call);
+    if (&server_of(*call) == &server) taken.splice(taken.end(), checks_, call);
+    call = next;
+  }
+  return taken;
+}
+
+// Where replicas have not enough of what was written for that, no grant would be told either.
 void RedisBackend::answered_check(Server& server, const Call& call) {
   const auto check = std::static_pointer_cast<Check>(call.operation);
   if (!checked_inbox(server, call)) return;

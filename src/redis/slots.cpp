@@ -84,24 +84,29 @@ std::optional<SlotRange> range_in(const Reply& item, const base::Address& asked)
 
 /// @return false: one of its slots is marked already
 bool mark(std::bitset<slot_count>& seen, const SlotRange& range) {
+  // Not slot by slot: an answer may have 65,000 ranges that overlap.
   std::bitset<slot_count> its;
-  for (std::size_t slot = range.first; slot <= range.last; ++slot) its.set(slot);
+  its.set();
+  its >>= slot_count - 1 - (range.last - range.first);
+  its <<= range.first;
   if ((seen & its).any()) return false;
   seen |= its;
   return true;
 }
 
 /// Of the master and the replicas of a range, the third word each.
-void collect_nodes(const Reply& item, NodeIds& into) {
+void collect_nodes(const Reply& item, SlotTable& into) {
   constexpr std::size_t longest_id = 64;
   constexpr std::size_t most = 4096;  // a cluster has up to about 1,000
-  for (std::size_t i = 2; i < item.items.size() && into.size() < most; ++i) {
+  for (std::size_t i = 2; i < item.items.size() && into.nodes.size() < most; ++i) {
     const Reply& node = item.items[i];
     if (node.kind != Reply::Kind::array || node.items.size() < 3) continue;
     const Reply& id = node.items[2];
     const bool good = id.kind == Reply::Kind::string && !id.text.empty() &&
                       id.text.size() <= longest_id && base::Address::is_host(id.text);
-    if (good) into.insert(id.text);
+    if (!good) continue;
+    into.nodes.insert(id.text);
+    if (i == 2) into.masters.insert(id.text);
   }
 }
 
@@ -130,7 +135,7 @@ std::optional<SlotTable> parse_slots(const Reply& reply, const base::Address& as
   SlotTable table;
   std::bitset<slot_count> seen;  // so that there are no more masters than slots
   for (const Reply& item : reply.items) {
-    collect_nodes(item, table.nodes);
+    collect_nodes(item, table);
     std::optional<SlotRange> range = range_in(item, asked);
     if (range && mark(seen, *range)) {
       table.ranges.push_back(*std::move(range));

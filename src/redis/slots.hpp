@@ -37,6 +37,7 @@ struct SlotRange {
 struct SlotTable {
   std::vector<SlotRange> ranges{};  ///< no slot is in two of them
   NodeIds nodes{};                  ///< all that it names, replicas too
+  NodeIds masters{};                ///< those of them that are masters
   bool whole = true;                ///< false: it also said something that is of no use
 };
 /// Reads the answer to CLUSTER SLOTS, and leaves out each range that is of no use: a master may be

@@ -211,6 +211,8 @@ struct Renewing final : QuorumRequest {
   std::vector<Tally> tallies;
   std::vector<NodeSet> free;  ///< servers where nobody holds the lock who would exclude it
   std::vector<bool> wanted;   ///< a server says that somebody waits whom it keeps out
+  Failure refusal{};          ///< of a server that did not execute it
+  bool apart = false;         ///< one of them was refused for the sake of one name
   bool over = false;
 };
 

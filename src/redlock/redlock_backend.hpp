@@ -220,6 +220,7 @@ class RedlockBackend final : public Backend, private Node::User {
   // Holds: redlock_renewals.cpp.
   void on_renew(Node& node, const redis::Call& call, const redis::Reply& reply);
   void judge(const std::shared_ptr<Renewing>& renewing, Lock lock);
+  void renew_apart(const std::shared_ptr<Renewal>& renewal);
   void give_back_what_is_lost(const Renewing& renewing, const std::vector<Tally>& verdicts);
   void relock(const Renewal::Item& item, NodeSet nodes);
   void relock(const QuorumAttempt& attempt, NodeSet nodes);

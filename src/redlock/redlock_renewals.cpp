@@ -2,6 +2,8 @@
 // What becomes of holds: who has renewed them, who is to have their vote once more, and what is
 // given back where they are lost. Parts of RedlockBackend.
 #include "base/mutant.hpp"
+#include "base/one_by_one.hpp"
+#include "redis/renewal_parts.hpp"
 #include "redlock/redlock_backend.hpp"
 
 #include <algorithm>
@@ -64,8 +66,11 @@ void RedlockBackend::judge(const std::shared_ptr<Renewing>& renewing, Lock lock)
   const std::vector<Tally> verdicts = tallies;
   const std::vector<NodeSet> free = renewing->free;
   const std::vector<bool> wanted = renewing->wanted;
+  const bool apart = open && renewing->apart;
+  const Failure refusal = renewing->refusal;
   lock.unlock();
   if (renewing->renewal->done()) return;
+  if (apart) return renew_apart(renewing->renewal);
   give_back_what_is_lost(*renewing, verdicts);
   std::vector<Renewal::Item>& items = renewing->renewal->items();
   std::vector<std::pair<Renewal::Item, NodeSet>> again;
@@ -77,6 +82,7 @@ void RedlockBackend::judge(const std::shared_ptr<Renewing>& renewing, Lock lock)
     switch (wrong ? Tally::Verdict::yes : verdicts[i].verdict(quorum_)) {
       case Tally::Verdict::open:
         item.answer = Renewal::Answer::unknown;
+        if (refusal) renewing->renewal->trouble(refusal);
         tell_trouble(*renewing->renewal);
         break;
       case Tally::Verdict::no: item.answer = Renewal::Answer::lost; break;
@@ -90,6 +96,14 @@ void RedlockBackend::judge(const std::shared_ptr<Renewing>& renewing, Lock lock)
   }
   renewing->renewal->answered();
   for (const auto& [item, nodes] : again) relock(item, nodes);
+}
+
+// A name that this user may not use any more has the whole batch refused by each server: each hold
+// is renewed alone then.
+void RedlockBackend::renew_apart(const std::shared_ptr<Renewal>& renewal) {
+  base::OneByOne each;
+  for (auto& part : redis::parts_of(renewal)) each([&] { renew(part); });
+  each.finish();
 }
 
 // The servers that say yes, by now or once the others have decided, keep it for a whole lease from

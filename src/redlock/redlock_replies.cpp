@@ -137,6 +137,11 @@ void RedlockBackend::refused(Node& node, const Call& call, const Reply& reply) {
     if (error.kind == ServerError::Kind::elsewhere) node.drop(error.failure);
     return;
   }
+  if (ask_of(call) == Ask::renew && redis::what_is_refused(reply.text) == redis::Refused::key) {
+    const auto renewing = shared_request_in<Renewing>(call);
+    const Lock lock(renewing->mutex);
+    renewing->apart = renewing->tallies.size() > 1;
+  }
   no_answer(node, call, error.failure);
   if (error.kind == ServerError::Kind::elsewhere) node.drop(error.failure);
 }
@@ -188,6 +193,7 @@ void RedlockBackend::no_answer(Node& node, const Call& call, const Failure& why,
       const auto renewing = shared_request_in<Renewing>(call);
       Lock lock(renewing->mutex);
       renewing->open &= ~only(node.index());
+      if (why && !broke) renewing->refusal = why;
       return judge(renewing, std::move(lock));
     }
     case Ask::relock: {

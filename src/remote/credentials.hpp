@@ -30,7 +30,7 @@ struct Credentials {
   /// @return whether a password is given, wherever it is.
   [[nodiscard]] bool has_password() const noexcept { return password || !password_file.empty(); }
   /// @return the password of now; nothing = none is given
-  /// @throws LockError that names the parameter, the file and what is wrong with it:
+  /// @throws LockError that names the parameter and what is wrong with its file, but not the file:
   /// `misconfigured` before the file was read once, `unavailable` later, since somebody replaces
   /// it; `exhausted` where this process has no descriptor or memory left
   [[nodiscard]] std::optional<std::string> current() const;

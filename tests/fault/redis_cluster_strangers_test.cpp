@@ -82,6 +82,30 @@ TEST_F(RedisClusterStrangers, AMastersAddressThatLeadsToAnotherClusterGrantsNoth
   EXPECT_EQ(failure_of([&] { mine.check(patience); }).code, Errc::misconfigured);
 }
 
+// As `redis-cli --cluster del-node` does it: the node keeps its id, and its connections.
+// Promise: S1
+TEST_F(RedisClusterStrangers, ANodeThatWasMovedToAnotherClusterGrantsNothing) {
+  cluster(masters(3, 1));
+  std::string url = "redis+cluster://" + host_of(cluster(), 3);
+  for (std::size_t i = 0; i < 3; ++i) url += "," + host_of(cluster(), i);
+  Client mine(url);
+  lock_and_unlock(mine, "a");
+  RedisTalk moved = cluster().talk(3);
+  const std::string id = moved.expect_ok({"CLUSTER", "MYID"}).text;
+  for (std::size_t i = 0; i < 3; ++i) cluster().talk(i).expect_ok({"CLUSTER", "FORGET", id});
+  moved.expect_ok({"CLUSTER", "RESET", "SOFT"});
+  moved.expect_ok({"CLUSTER", "ADDSLOTSRANGE", "0", "16383"});
+  ASSERT_EQ(moved.expect_ok({"CLUSTER", "MYID"}).text, id);
+  ASSERT_TRUE(eventually([&] {
+    return moved.command({"CLUSTER", "INFO"}).text.find("cluster_state:ok") != std::string::npos;
+  })) << "or it proves nothing";
+  for (std::size_t i = 0; i < 3; ++i) cluster()[i].kill();
+  Lock lock = mine.lock("a");
+  const Failure failure = failure_of([&] { static_cast<void>(lock.try_lock_for(3s)); });
+  EXPECT_TRUE(failure);
+  EXPECT_EQ(moved.command({"EXISTS", key("a")}).integer, 0);
+}
+
 // Promise: S1
 TEST_F(RedisClusterStrangers, SeedsOfTwoClustersAreRefused) {
   cluster(masters(3));

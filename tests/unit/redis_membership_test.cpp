@@ -14,7 +14,7 @@ namespace {
 using Verdict = Membership::Verdict;
 
 const NodeIds ours{"a1", "a2", "a3"};
-const NodeIds ours_later{"a3", "a4"};
+const NodeIds ours_later{"a2", "a3", "a4"};
 const NodeIds theirs{"b1", "b2"};
 const std::vector<std::string> seeds{"s1", "s2", "s3"};
 
@@ -23,8 +23,14 @@ class Asked {
  public:
   explicit Asked(std::vector<std::string> known) : known_(known), membership_(std::move(known)) {}
 
+  /// All of them are masters.
   Verdict answers(const std::string& server, const NodeIds& nodes) {
-    return membership_.answered(server, nodes, known_);
+    return membership_.answered(server, nodes, nodes, known_);
+  }
+  Verdict answers(const std::string& server, NodeIds masters, const NodeIds& replicas) {
+    NodeIds nodes = masters;
+    nodes.insert(replicas.begin(), replicas.end());
+    return membership_.answered(server, std::move(nodes), std::move(masters), known_);
   }
   Verdict is_silent(const std::string& server) { return membership_.silent(server, known_); }
   void knows(const std::string& master) { known_.push_back(master); }
@@ -112,8 +118,53 @@ TEST(RedisMembership, MembersMayAllBecomeOthersInTime) {
   Asked one({"s1"});
   ASSERT_EQ(one.answers("s1", ours), Verdict::agreed);
   EXPECT_EQ(one.answers("s1", ours_later), Verdict::ours);
+  EXPECT_EQ(one.answers("s1", NodeIds{"a3", "a4", "a5"}), Verdict::ours);
   EXPECT_EQ(one.answers("s1", NodeIds{"a4", "a5"}), Verdict::ours);
-  EXPECT_EQ(one.answers("s1", NodeIds{"a5"}), Verdict::ours);
+}
+
+TEST(RedisMembership, ReplicasMayAllBeReplacedAtOnceAndTakeOver) {
+  Asked one({"s1"});
+  ASSERT_EQ(one.answers("s1", ours, {"r1", "r2", "r3"}), Verdict::agreed);
+  EXPECT_EQ(one.answers("s1", NodeIds{"q1", "a2", "a3"}, {"q2", "q3"}), Verdict::ours);
+  EXPECT_EQ(one.answers("s1", NodeIds{"q1", "q2", "q3"}, {"a1", "a2", "a3"}), Verdict::ours);
+  EXPECT_EQ(one.answers("s1", NodeIds{"q1", "q2", "q3"}), Verdict::ours);
+}
+
+// An administrator who moves a node to another cluster has it keep its id.
+// Promise: S1
+TEST(RedisMembership, ANodeThatWasMovedDoesNotBringItsNewClusterAlong) {
+  Asked three(seeds);
+  ASSERT_EQ(three.answers("s1", ours, {"r1"}), Verdict::undecided);
+  ASSERT_EQ(three.answers("s2", ours, {"r1"}), Verdict::agreed);
+  EXPECT_EQ(three.answers("s3", {"r1", "b1", "b2"}), Verdict::foreign) << "it was a replica";
+  EXPECT_EQ(three.answers("s3", {"r1"}), Verdict::foreign);
+  for (const std::string& seed : {seeds[0], seeds[1]}) static_cast<void>(three.is_silent(seed));
+  EXPECT_TRUE(three->is_agreed()) << "the others may come back";
+  EXPECT_EQ(three.answers("s3", {"a3", "b1", "b2"}), Verdict::undecided)
+      << "or it was a master, and they were replaced";
+  EXPECT_FALSE(three->is_agreed());
+  three->begin_round();
+  EXPECT_EQ(three.answers("s3", {"a3", "b1", "b2"}), Verdict::undecided);
+  EXPECT_EQ(three.answers("s1", {"a1", "a2"}), Verdict::undecided);
+  EXPECT_EQ(three.answers("s2", {"a1", "a2"}), Verdict::agreed);
+  EXPECT_EQ(three->others().count("s3"), 1U);
+  EXPECT_EQ(three.answers("s3", {"a3", "b1", "b2"}), Verdict::foreign);
+}
+
+// Promise: L7
+TEST(RedisMembership, MostMastersMayBeReplacedUnseen) {
+  Asked three(seeds);
+  ASSERT_EQ(three.answers("s1", ours), Verdict::undecided);
+  ASSERT_EQ(three.answers("s2", ours), Verdict::agreed);
+  EXPECT_EQ(three.answers("s3", {"a3", "c1", "c2"}), Verdict::foreign);
+  EXPECT_EQ(three.is_silent("s1"), Verdict::undecided);
+  EXPECT_TRUE(three->is_agreed());
+  EXPECT_EQ(three.is_silent("s2"), Verdict::undecided);
+  EXPECT_FALSE(three->is_agreed());
+  three->begin_round();
+  EXPECT_EQ(three.answers("s3", {"a3", "c1", "c2"}), Verdict::undecided);
+  EXPECT_EQ(three.is_silent("s1"), Verdict::undecided);
+  EXPECT_EQ(three.is_silent("s2"), Verdict::agreed);
 }
 
 // Promise: L7
@@ -131,6 +182,18 @@ TEST(RedisMembership, AClusterThatWasSetUpAnewIsAgreedOnOnceNothingOfTheOldOneIs
   three->begin_round();
   EXPECT_EQ(three.answers("s1", theirs), Verdict::undecided);
   EXPECT_EQ(three.answers("s2", theirs), Verdict::agreed);
+}
+
+// Promise: L7
+TEST(RedisMembership, AServerThatWasResetIsNotOneOfTheOldClusterThatIsLeft) {
+  Asked three(seeds);
+  ASSERT_EQ(three.answers("s1", ours), Verdict::undecided);
+  ASSERT_EQ(three.answers("s2", ours), Verdict::agreed);
+  EXPECT_EQ(three.answers("s1", theirs), Verdict::foreign);
+  EXPECT_EQ(three.answers("s2", theirs), Verdict::foreign);
+  EXPECT_TRUE(three->is_agreed());
+  EXPECT_EQ(three.answers("s3", NodeIds()), Verdict::undecided) << "it was left out";
+  EXPECT_FALSE(three->is_agreed());
 }
 
 }  // namespace

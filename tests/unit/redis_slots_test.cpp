@@ -49,6 +49,7 @@ TEST(RedisSlotsTest, RangesAreReadWithTheirMasters) {
   EXPECT_EQ(table->ranges.at(1).first, 5461);
   EXPECT_EQ(table->ranges.at(1).master.text(), "node-2.example:7002");
   EXPECT_EQ(table->nodes, (NodeIds{"id-0", "id-5461", "replica"}));
+  EXPECT_EQ(table->masters, (NodeIds{"id-0", "id-5461"}));
   EXPECT_TRUE(parse_slots(list({}), asked));
 }
 

@@ -2,6 +2,7 @@
 // Goal: an encrypted stream moves bytes as a plain one does, to the right server only, and says in
 // words why it does not. Method: `openssl s_server` with certificates of the test's own.
 #include "remote/stream/tls.hpp"
+#include "support/no_descriptors.hpp"
 #include "unit/remote_tls_fixture.hpp"
 
 #include <gtest/gtest.h>
@@ -224,6 +225,26 @@ TEST(RemoteTlsTest, AnAuthorityThatIsReplacedIsReadForTheNextConnection) {
   EXPECT_EQ(failure_to_connect(server, tls).code, Errc::unavailable);
   ca.with(all.other_ca());
   EXPECT_FALSE(failure_to_connect(server, tls));
+}
+
+// To read the authorities that a system trusts takes longer than to connect.
+TEST(RemoteTlsTest, AFileThatStaysIsNotReadForEachConnection) {
+  const TlsServer server;
+  const Replaced ca(certificates().ca());
+  const Tls tls({.ca_file = ca.path()}, "redis");
+  const auto is_kept = [&] {
+    EXPECT_FALSE(failure_to_connect(server, tls));
+    auto plain = open_stream(server.endpoint(), nullptr, "127.0.0.1");
+    std::unique_ptr<Stream> stream;
+    {
+      const test::NoDescriptors none;
+      stream = tls.wrap(std::move(plain), "127.0.0.1");
+    }
+    return connect(*stream) == Status::done;
+  };
+  EXPECT_TRUE(test::eventually(is_kept));
+  ca.with(certificates().other_ca());
+  EXPECT_EQ(failure_to_connect(server, tls).code, Errc::denied) << "and once it has changed";
 }
 
 // Certificate and key are two files, of which one is replaced first.

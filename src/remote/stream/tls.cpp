@@ -13,15 +13,21 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <sys/stat.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstdint>
+#include <cstdlib>
+#include <ctime>
 #include <mutex>
 #include <new>
 #include <optional>
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 namespace mortise::remote {
 namespace {
@@ -336,43 +342,40 @@ Failure TlsStream::explain(unsigned long error) const {
 
 namespace {
 
-/// The files of the settings were read before, or were not.
-enum class Read { before, never };
-
 [[noreturn]] void refuse(const std::string& who, const char* what, const std::string& file,
-                         Read read) {
+                         bool read_before) {
   const unsigned long error = ::ERR_peek_error();
   const std::string why = reason_of(error);
   const int number = ERR_SYSTEM_ERROR(error) ? ERR_GET_REASON(error) : 0;
   ::ERR_clear_error();
-  throw LockError(Failure(base::meaning_of_unusable_file(read == Read::before, number),
+  throw LockError(Failure(base::meaning_of_unusable_file(read_before, number),
                           who + ": TLS: cannot use " + what + " '" + file + "': " + why));
 }
 
-void trust(SSL_CTX* context, const TlsSettings& given, const std::string& who, Read read) {
+void trust(SSL_CTX* context, const TlsSettings& given, const std::string& who, bool read_before) {
   if (given.ca_file.empty()) {
     ::SSL_CTX_set_default_verify_paths(context);
   } else if (::SSL_CTX_load_verify_file(context, given.ca_file.c_str()) != 1) {
-    refuse(who, "the authority's certificate", given.ca_file, read);
+    refuse(who, "the authority's certificate", given.ca_file, read_before);
   }
 }
 
-void show(SSL_CTX* context, const TlsSettings& given, const std::string& who, Read read) {
+void show(SSL_CTX* context, const TlsSettings& given, const std::string& who, bool read_before) {
   if (given.certificate.empty() != given.key.empty()) {
     throw LockError(Failure(Errc::misconfigured, who + ": TLS: a client certificate needs its key, "
                                                        "and a key its certificate"));
   }
   if (given.certificate.empty()) return;
   if (::SSL_CTX_use_certificate_chain_file(context, given.certificate.c_str()) != 1) {
-    refuse(who, "the client certificate", given.certificate, read);
+    refuse(who, "the client certificate", given.certificate, read_before);
   }
   if (::SSL_CTX_use_PrivateKey_file(context, given.key.c_str(), SSL_FILETYPE_PEM) != 1 ||
       ::SSL_CTX_check_private_key(context) != 1) {
-    refuse(who, "the client key", given.key, read);
+    refuse(who, "the client key", given.key, read_before);
   }
 }
 
-ContextPointer make_context(const TlsSettings& given, const std::string& who, Read read) {
+ContextPointer make_context(const TlsSettings& given, const std::string& who, bool read_before) {
   ContextPointer made(::SSL_CTX_new(::TLS_client_method()));
   if (made == nullptr) throw std::bad_alloc();
   SSL_CTX* const context = made.get();
@@ -385,29 +388,111 @@ ContextPointer make_context(const TlsSettings& given, const std::string& who, Re
   ::SSL_CTX_set_verify(context, given.verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, nullptr);
   // Without this a key with a pass phrase asks for it on the program's terminal.
   ::SSL_CTX_set_default_passwd_cb(context, [](char*, int, int, void*) { return -1; });
-  trust(context, given, who, read);
-  show(context, given, who, read);
+  trust(context, given, who, read_before);
+  show(context, given, who, read_before);
   return made;
 }
 
+/// What a file system says of files that were read.
+class Stamp {
+ public:
+  explicit Stamp(const TlsSettings& settings) {
+    if (settings.ca_file.empty()) {
+      add(or_default(::X509_get_default_cert_file_env(), ::X509_get_default_cert_file()));
+      // Each of these is a folder, in which a file more or less is a change.
+      const std::string folders =
+          or_default(::X509_get_default_cert_dir_env(), ::X509_get_default_cert_dir());
+      std::string_view rest = folders;
+      while (!rest.empty()) {
+        const std::string_view folder = rest.substr(0, rest.find(':'));
+        rest.remove_prefix(std::min(folder.size() + 1, rest.size()));
+        add(std::string(folder));
+      }
+    }
+    for (const std::string* each : {&settings.ca_file, &settings.certificate, &settings.key}) {
+      if (!each->empty()) add(*each);
+    }
+  }
+  friend bool operator==(const Stamp&, const Stamp&) = default;
+
+  /// A file that was just written may be written again without a change of what is said of it: its
+  /// times have steps of some milliseconds.
+  [[nodiscard]] bool is_old() const noexcept {
+    constexpr std::time_t step = 2;
+    timespec now{};
+    return ::clock_gettime(CLOCK_REALTIME, &now) == 0 && newest_ + step <= now.tv_sec;
+  }
+
+ private:
+  static std::string or_default(const char* variable, const char* otherwise) {
+    const char* const value = std::getenv(variable);
+    return value != nullptr ? value : otherwise;
+  }
+  void add(const std::string& path) {
+    struct stat said {};
+    if (::stat(path.c_str(), &said) != 0) said = {};
+    newest_ = std::max(newest_, said.st_ctim.tv_sec);
+    files_.push_back({static_cast<std::int64_t>(said.st_dev),
+                      static_cast<std::int64_t>(said.st_ino), said.st_size, said.st_ctim.tv_sec,
+                      said.st_ctim.tv_nsec});
+  }
+
+  std::vector<std::array<std::int64_t, 5>> files_;
+  std::time_t newest_ = 0;
+};
+
 }  // namespace
+
+struct Tls::Context {
+  Context(ContextPointer made, Stamp files) : ssl(std::move(made)), stamp(std::move(files)) {}
+  ~Context() {
+    // As in ~TlsStream.
+    if (generation != base::fork_generation()) static_cast<void>(ssl.release());
+  }
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+
+  ContextPointer ssl;
+  const Stamp stamp;
+  const std::uint32_t generation = base::fork_generation();
+};
 
 Tls::Tls(TlsSettings settings, std::string who)
     : settings_(std::move(settings)), who_(std::move(who)) {
-  static_cast<void>(make_context(settings_, who_, Read::never));
+  static_cast<void>(context(Read::never));
 }
 
-// Each stream has a context of its own, which it shares with nobody: the files are those of now.
+Tls::~Tls() = default;
+
+std::shared_ptr<const Tls::Context> Tls::context(Read read) const {
+  std::shared_ptr<const Context> kept;
+  {
+    const std::lock_guard lock(mutex_);
+    kept = kept_;
+  }
+  Stamp stamp(settings_);
+  if (kept && kept->stamp == stamp) return kept;
+  ContextPointer made = make_context(settings_, who_, read == Read::before);
+  auto context = std::make_shared<const Context>(std::move(made), std::move(stamp));
+  // What changed while it was read is read again for the next connection.
+  if (context->stamp.is_old() && context->stamp == Stamp(settings_)) {
+    const std::lock_guard lock(mutex_);
+    kept_ = context;
+  }
+  return context;
+}
+
 std::unique_ptr<Stream> Tls::wrap(std::unique_ptr<Stream> plain, const std::string& host) const {
   const std::string& name = settings_.server_name.empty() ? host : settings_.server_name;
-  ContextPointer context;
+  std::shared_ptr<const Context> context;
   Failure why;
   try {
-    context = make_context(settings_, who_, Read::before);
+    context = this->context(Read::before);
   } catch (const LockError& error) {
     why = {error.errc(), base::words_of(error)};
   }
-  return std::make_unique<TlsStream>(context.get(), why, std::move(plain), name, settings_.verify);
+  return std::make_unique<TlsStream>(context ? context->ssl.get() : nullptr, why, std::move(plain),
+                                     name, settings_.verify);
 }
 
 }  // namespace mortise::remote
