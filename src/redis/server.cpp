@@ -48,8 +48,10 @@ Server::~Server() = default;
 std::unique_ptr<remote::NameWatch> Server::make_name_watch() {
   if (settings_.connector) return nullptr;
   if (!sentinels_ && !remote::NameWatch::is_for(settings_.address.host)) return nullptr;
-  return std::make_unique<remote::NameWatch>(
-      host_, where(), [this](const Failure& why) { commands_.mark_broken(why); });
+  return std::make_unique<remote::NameWatch>(host_, where(), [this](const Failure& why) {
+    commands_.mark_broken(why);
+    if (Connection* const inbox = inbox_.load()) inbox->mark_broken(why);
+  });
 }
 
 void Server::attach() {

@@ -20,9 +20,14 @@ constexpr std::chrono::milliseconds to_lead{3'000};
 
 std::string at(std::uint16_t port) { return "127.0.0.1:" + std::to_string(port); }
 
-std::vector<std::uint16_t> free_ports(std::size_t count) {
+/// @param drawn before, for servers that do not listen there yet
+std::vector<std::uint16_t> free_ports(std::size_t count,
+                                      const std::vector<std::uint16_t>& drawn = {}) {
   std::set<std::uint16_t> ports;
-  while (ports.size() < count) ports.insert(free_port());
+  while (ports.size() < count) {
+    const std::uint16_t port = free_port();
+    if (std::find(drawn.begin(), drawn.end(), port) == drawn.end()) ports.insert(port);
+  }
   return {ports.begin(), ports.end()};
 }
 
@@ -48,7 +53,7 @@ std::vector<std::string> ZooKeeperEnsemble::members_for(std::size_t server) cons
 
 void ZooKeeperEnsemble::make_ways() {
   // Two of each; by those by which they elect each has to know the way back.
-  const std::vector<std::uint16_t> ports = free_ports(2 * size * size);
+  const std::vector<std::uint16_t> ports = free_ports(2 * size * size, ports_);
   const auto elects = [&](std::size_t from, std::size_t to) { return ports[from * size + to]; };
   for (std::size_t i = 0; i < size * size; ++i) {
     const std::size_t from = i / size;
