@@ -12,12 +12,12 @@ set(mortise_programs_of_full mortise_simulation_tests)
 set(mortise_tests_of_full
     "contract[.](redis_tls|redis_cluster|postgres_tls|zookeeper_tls)[.]shard[0-9]+")
 
-# Adds the label `full` to a test that is not in the short run.
-function(mortise_short_or_full name labels)
-    list(FIND ${labels} long is_long) # ctest reads this without the policies of the project
+# Adds the label `full` to the list of labels in the variable `variable`, if the test is not in the short run.
+function(mortise_short_or_full name variable)
+    list(FIND ${variable} long is_long) # ctest reads this without the policies of the project
     foreach(regex IN LISTS mortise_tests_of_full)
         if(name MATCHES "^(${regex})$" AND is_long EQUAL -1)
-            set(${labels} ${${labels}} full PARENT_SCOPE)
+            set(${variable} ${${variable}} full PARENT_SCOPE)
             return()
         endif()
     endforeach()
