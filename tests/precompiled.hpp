@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What nearly every test includes, compiled once: GoogleTest and the standard library are two thirds
-// of the time that a test takes to compile. A test still includes what it uses.
+// What nearly every test includes, compiled once: GoogleTest and the standard library are two
+// thirds of the time that a test takes to compile. A test still includes what it uses.
 #pragma once
 
 #include <mortise/mortise.hpp>

@@ -227,8 +227,7 @@ TEST_F(RedisSentinelTest, PasswordFilesThatCannotBeReadAreNamed) {
     Client mine = client({}, which + "=/no/such/file");
     const Failure failure = failure_of([&] { mine.check(5s); });
     EXPECT_EQ(failure.code, Errc::misconfigured) << failure.text;
-    const std::string all =
-        ": the file of " + which + " cannot be read: No such file or directory";
+    const std::string all = ": the file of " + which + " cannot be read: No such file or directory";
     EXPECT_THAT(failure.text, HasSubstr(all));
     EXPECT_EQ(failure.text.find("misconfigured"), failure.text.rfind("misconfigured"))
         << failure.text;
