@@ -15,9 +15,11 @@ endfunction()
 
 # `list` is a file that keeps them until the program, or who asks, is newer.
 function(mortise_add_suites program filter list labels timeout processors)
-    cmake_path(GET program STEM name)
     if(NOT EXISTS "${program}")
+        # With its labels: what the short run has no test of, it does not build.
+        cmake_path(GET list STEM name)
         add_test(${name}_NOT_BUILT ${name}_NOT_BUILT)
+        set_tests_properties(${name}_NOT_BUILT PROPERTIES LABELS "${labels}")
         return()
     endif()
     if(NOT EXISTS "${list}" OR "${program}" IS_NEWER_THAN "${list}"
