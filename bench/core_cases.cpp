@@ -35,7 +35,7 @@ Baton baton_of(Lock& lock) {
 double reentry(Mode /*mode*/) {
   constexpr int batch = 64;
   Client client(url);
-  Lock lock = client.lock(name);
+  Lock lock = client.make_lock(name);
   const std::scoped_lock hold(lock);
   return p50(2000, [&] {
     const double took = timed(batch, [&] { lock.lock(); });
@@ -46,7 +46,7 @@ double reentry(Mode /*mode*/) {
 
 double reentry_pair(Mode /*mode*/) {
   Client client(url);
-  Lock lock = client.lock(name);
+  Lock lock = client.make_lock(name);
   const std::scoped_lock hold(lock);
   return p50(2000, [&] {
     return timed(64, [&] {
@@ -68,7 +68,7 @@ double cycle_of(Lockable& lock) {
 
 double cycle(Mode /*mode*/) {
   Client client(url);
-  Lock lock = client.lock(name);
+  Lock lock = client.make_lock(name);
   return cycle_of(lock);
 }
 
@@ -79,7 +79,7 @@ double std_cycle(Mode /*mode*/) {
 
 double handoff_between_threads(Mode mode) {
   Client client(url);
-  Lock lock = client.lock(name);
+  Lock lock = client.make_lock(name);
   return handoff(mode, Sides::threads, [&](int) { return baton_of(lock); });
 }
 
@@ -94,7 +94,7 @@ double futex_handoff(Mode mode) {
 
 Grants eight_threads() {
   Client client(url);
-  Lock lock = client.lock(name);
+  Lock lock = client.make_lock(name);
   return contend(threads, [&](int) { return baton_of(lock); });
 }
 
@@ -117,7 +117,7 @@ double futex_ring(Mode /*mode*/) {
 /// Seven threads that wait in one client: none of them has business with the server.
 double waiting_threads(Mode /*mode*/) {
   Client client(url);
-  Lock lock = client.lock(name);
+  Lock lock = client.make_lock(name);
   return cost_of_waiting(baton_of(lock), std::vector<Baton>(7, baton_of(lock)), 1500ms);
 }
 
@@ -129,7 +129,7 @@ double waiting_clients(Mode /*mode*/) {
   locks.reserve(count);
   for (int i = 0; i < count; ++i) {
     clients.emplace_back(url);
-    locks.push_back(clients.back().lock(name));
+    locks.push_back(clients.back().make_lock(name));
   }
   std::vector<Baton> waiters;
   for (int i = 1; i < count; ++i) waiters.push_back(baton_of(locks[static_cast<std::size_t>(i)]));
@@ -140,7 +140,7 @@ std::vector<Lock> hold_many(Client& client, int count, const LockOptions& option
   std::vector<Lock> locks;
   locks.reserve(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) {
-    locks.push_back(client.lock("orders/" + std::to_string(i), options));
+    locks.push_back(client.make_lock("orders/" + std::to_string(i), options));
     locks.back().lock();
   }
   return locks;

@@ -25,7 +25,7 @@ constexpr int few = 300;  // where each waits for the disk
 double cycle_of(const std::string& parameters, int samples, int batch) {
   const TemporaryDirectory directory;
   Client client("file://" + directory.path() + parameters);
-  Lock lock = client.lock(name);
+  Lock lock = client.make_lock(name);
   return p50(samples,
              [&] {
                return timed(batch, [&] {
@@ -79,7 +79,7 @@ double handoff_between_processes(Mode mode) {
   const TemporaryDirectory directory;
   return handoff(mode, Sides::processes, [&](int) -> Baton {
     const auto client = std::make_shared<Client>("file://" + directory.path());
-    const auto lock = std::make_shared<Lock>(client->lock(name));
+    const auto lock = std::make_shared<Lock>(client->make_lock(name));
     return {.take = [client, lock] { lock->lock(); }, .give = [client, lock] { lock->unlock(); }};
   });
 }

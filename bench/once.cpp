@@ -39,14 +39,14 @@ Work first_run(const std::string& url) {
   const auto client = std::make_shared<Client>(url);
   const auto names = std::make_shared<NewNames>();
   return [client, names] {
-    Once once = client->once(names->next());
+    Once once = client->make_once(names->next());
     expect_receipt(once.run([] { return receipt(); }), false);
   };
 }
 
 Work replay(const std::string& url) {
   const auto client = std::make_shared<Client>(url);
-  const auto once = std::make_shared<Once>(client->once(NewNames().next()));
+  const auto once = std::make_shared<Once>(client->make_once(NewNames().next()));
   once->run([] { return receipt(); });
   return [client, once] { expect_receipt(once->run([] { return std::string(); }), true); };
 }
@@ -56,7 +56,7 @@ Work locked_write(const std::string& url, std::function<void(const std::string& 
   const auto names = std::make_shared<NewNames>();
   return [client, names, write = std::move(write)] {
     const std::string name = names->next();
-    Lock lock = client->lock(name);
+    Lock lock = client->make_lock(name);
     lock.lock();
     write(name);
     lock.unlock();

@@ -37,7 +37,7 @@ Sampler each_of(int count, Work work) {
 
 /// A client and its lock.
 struct OurSide {
-  explicit OurSide(const PostgresBed& bed) : client(bed.url()), lock(client.lock(name)) {}
+  explicit OurSide(const PostgresBed& bed) : client(bed.url()), lock(client.make_lock(name)) {}
   Client client;
   Lock lock;
 };
@@ -59,7 +59,7 @@ Sampler our_threads(const PostgresBed& bed, int threads) {
         threads,
         [&](int thread) -> Baton {
           const auto lock =
-              std::make_shared<Lock>(client->lock(std::string(name) + std::to_string(thread)));
+              std::make_shared<Lock>(client->make_lock(std::string(name) + std::to_string(thread)));
           return {.take = [lock] { lock->lock(); }, .give = [lock] { lock->unlock(); }};
         },
         portion);
@@ -114,7 +114,7 @@ RemoteBaton by_hand(const PostgresBed& bed, int side) {
 
 RemoteBaton by_library(const PostgresBed& bed) {
   const auto client = std::make_shared<Client>(bed.url());
-  const auto lock = std::make_shared<Lock>(client->lock(name));
+  const auto lock = std::make_shared<Lock>(client->make_lock(name));
   const auto raw = std::make_shared<RawPostgres>(bed.url(), name);
   client->check(10s);
   return {.baton = {.take = [client, lock] { lock->lock(); },
@@ -164,9 +164,9 @@ double log_of_failed_tries(Mode mode) {
   const PostgresBed bed(mode, Medium::memory);
   Client holder(bed.url());
   Client client(bed.url());
-  Lock held = holder.lock(name, {.renew = false});
+  Lock held = holder.make_lock(name, {.renew = false});
   held.lock();
-  Lock lock = client.lock(name);
+  Lock lock = client.make_lock(name);
   const auto tries = [&](int count) {
     for (int i = 0; i < count; ++i) {
       if (lock.try_lock()) throw std::runtime_error("a held lock was taken");

@@ -29,7 +29,7 @@ constexpr const char* queue_key = "mortise:{bench/redis}";
 
 RemoteBaton remote_baton(const RedisServer& server) {
   const auto client = std::make_shared<Client>(server.url());
-  const auto lock = std::make_shared<Lock>(client->lock(name));
+  const auto lock = std::make_shared<Lock>(client->make_lock(name));
   const auto redis = std::make_shared<RawRedis>(server.port());
   client->check(10s);
   return {.baton = {.take = [client, lock] { lock->lock(); },
@@ -60,7 +60,7 @@ double per_handoff(Mode mode, std::uint64_t (*count)(RawRedis&)) {
 /// ask once more as soon as it can.
 void open_inboxes(RawRedis& redis, std::vector<Client>& clients) {
   for (Client& client : clients) {
-    Lock other = client.lock("bench/other");
+    Lock other = client.make_lock("bench/other");
     other.lock();
     other.unlock();
   }
@@ -112,7 +112,7 @@ double pushes_per_handoff(Mode mode) {
 double redis_threads(Mode mode) {
   const RedisServer server(mode);
   Client client(server.url());
-  Lock lock = client.lock(name);
+  Lock lock = client.make_lock(name);
   return contend(8,
                  [&](int) -> Baton {
                    return {.take = [&] { lock.lock(); }, .give = [&] { lock.unlock(); }};
@@ -130,7 +130,7 @@ Waiting seven_waiting(Mode mode) {
   std::vector<Baton> batons;
   for (int i = 0; i <= waiters; ++i) {
     clients.emplace_back(server.url());
-    locks.push_back(clients.back().lock(name));
+    locks.push_back(clients.back().make_lock(name));
     Lock& lock = locks.back();
     batons.push_back({.take = [&lock] { lock.lock(); }, .give = [&lock] { lock.unlock(); }});
   }

@@ -44,7 +44,7 @@ double p50_of(Cycle&& cycle) {
 
 /// What an uncontended cycle of this client takes.
 double cycle_of(Client& client) {
-  Lock lock = client.lock(name);
+  Lock lock = client.make_lock(name);
   return p50_of([&] {
     lock.lock();
     lock.unlock();
@@ -57,7 +57,7 @@ double throughput_of(const std::string& url, int threads) {
   client.check(10s);
   const Grants grants = contend(threads, [&](int thread) -> Baton {
     const auto lock =
-        std::make_shared<Lock>(client.lock(std::string(name) + std::to_string(thread)));
+        std::make_shared<Lock>(client.make_lock(std::string(name) + std::to_string(thread)));
     return {.take = [lock] { lock->lock(); }, .give = [lock] { lock->unlock(); }};
   });
   return grants.per_second;
@@ -90,11 +90,11 @@ double redis_cycle_beside_waiter(Mode mode) {
   const RedisServer server(mode);
   Client holder(server.url());
   Client client(server.url());
-  Lock held = holder.lock(waited_for);
+  Lock held = holder.make_lock(waited_for);
   std::jthread waiter;  // ends after the hold does, also where something throws
   const std::scoped_lock hold(held);
   waiter = std::jthread([&client] {
-    Lock wanted = client.lock(waited_for);
+    Lock wanted = client.make_lock(waited_for);
     const std::scoped_lock turn(wanted);
   });
   wait_until_queued(held);
@@ -126,10 +126,10 @@ double plain_redis_cycle(Mode mode) {
 double redis_failed_try(Mode mode) {
   const RedisServer server(mode);
   Client holder(server.url());
-  Lock held = holder.lock(name);
+  Lock held = holder.make_lock(name);
   held.lock();
   Client client(server.url());
-  Lock lock = client.lock(name);
+  Lock lock = client.make_lock(name);
   const double p50 = p50_of([&] {
     if (lock.try_lock()) throw std::runtime_error("a held lock was taken");
   });

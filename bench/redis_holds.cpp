@@ -30,7 +30,7 @@ std::vector<Lock> hold_many(Client& client, const LockOptions& options) {
   std::vector<Lock> locks;
   locks.reserve(count);
   for (std::size_t i = 0; i < count; ++i) {
-    locks.push_back(client.lock(name_of(i), options));
+    locks.push_back(client.make_lock(name_of(i), options));
     locks.back().lock();
   }
   return locks;
@@ -66,7 +66,7 @@ void ask_server(const RedisServer& server, const std::vector<std::uint64_t>& tok
   Client other(server.url());
   int lost = 0;
   for (std::size_t i = 0; i < tokens.size(); ++i) {
-    const std::optional<Holder> holder = other.lock(name_of(i)).holder();
+    const std::optional<Holder> holder = other.make_lock(name_of(i)).holder();
     if (!holder || holder->token.value() != tokens[i]) ++lost;
   }
   if (lost > 0) throw std::runtime_error(std::to_string(lost) + " holds are not the server's");

@@ -37,7 +37,7 @@ struct Board {
 void read_on(const std::string& url, std::size_t number, std::size_t all, Board& board) {
   Client client(url);
   client.check(10s);
-  Lock lock = client.lock(name_read, {.mode = mortise::Mode::shared});
+  Lock lock = client.make_lock(name_read, {.mode = mortise::Mode::shared});
   ++board.ready;
   while (board.ready.load() < all) std::this_thread::sleep_for(1ms);
   while (!board.ends.load()) {
@@ -85,7 +85,7 @@ double redis_writer_among_readers(Mode mode) {
   for (std::size_t i = 0; i < readers_beside_a_writer; ++i) {
     readers.emplace_back([&](const std::stop_token& stop) {
       Client client(server.url());
-      Lock lock = client.lock(name_read, {.mode = mortise::Mode::shared});
+      Lock lock = client.make_lock(name_read, {.mode = mortise::Mode::shared});
       while (!stop.stop_requested()) {
         lock.lock();
         std::this_thread::sleep_for(held_for);
@@ -94,7 +94,7 @@ double redis_writer_among_readers(Mode mode) {
     });
   }
   Client client(server.url());
-  Lock lock = client.lock(name_read);
+  Lock lock = client.make_lock(name_read);
   std::vector<double> waits;
   for (int i = 0; i < writes; ++i) {
     std::this_thread::sleep_for(2ms);

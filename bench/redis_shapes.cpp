@@ -35,8 +35,8 @@ struct Board {
 void transfer(const std::string& url, std::size_t number, Board& board) {
   Client client(url);
   client.check(10s);
-  Lock from = client.lock(number % 2 == 0 ? "bench/alice" : "bench/bob");
-  Lock to = client.lock(number % 2 == 0 ? "bench/bob" : "bench/alice");
+  Lock from = client.make_lock(number % 2 == 0 ? "bench/alice" : "bench/bob");
+  Lock to = client.make_lock(number % 2 == 0 ? "bench/bob" : "bench/alice");
   ++board.ready;
   while (board.ready.load() < processes) std::this_thread::sleep_for(1ms);
   for (double& took : board.took.at(number)) {
@@ -52,7 +52,7 @@ double redis_lock_all_8(Mode mode) {
   const RedisServer server(mode);
   Client client(server.url());
   std::vector<Lock> locks;
-  for (int i = 0; i < 8; ++i) locks.push_back(client.lock("bench/shape" + std::to_string(i)));
+  for (int i = 0; i < 8; ++i) locks.push_back(client.make_lock("bench/shape" + std::to_string(i)));
   const std::vector<std::reference_wrapper<Lock>> all(locks.begin(), locks.end());
   return p50(many, [&] { return timed(1, [&] { static_cast<void>(lock_all(all)); }); }) / 1000;
 }

@@ -35,7 +35,7 @@ struct Board {
 void work_on(const std::string& url, const std::string& name, std::atomic<std::int64_t>& grants,
              const std::atomic<bool>& stop) {
   Client client(url);
-  Lock lock = client.lock(name);
+  Lock lock = client.make_lock(name);
   while (!stop.load()) {
     lock.lock();
     grants.fetch_add(1);

@@ -51,7 +51,7 @@ double p50_of(Cycle&& cycle) {
 
 double cycles_of(const Servers& servers, bool without_one) {
   Client client(servers.url());
-  Lock lock = client.lock(name);
+  Lock lock = client.make_lock(name);
   // Its connections stand, all of them.
   for (int i = 0; i < 100; ++i) {
     lock.lock();

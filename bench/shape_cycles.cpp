@@ -30,8 +30,8 @@ Sampler sampler(int batch, Cycle cycle) {
 
 Sampler lock_cycle(const std::string& url, int batch, mortise::Mode mode) {
   const auto client = std::make_shared<Client>(url);
-  const auto lock = std::make_shared<Lock>(
-      client->lock(mode == mortise::Mode::shared ? "bench/read" : "bench/owned", {.mode = mode}));
+  const auto lock = std::make_shared<Lock>(client->make_lock(
+      mode == mortise::Mode::shared ? "bench/read" : "bench/owned", {.mode = mode}));
   return sampler(batch, [client, lock] {
     lock->lock();
     lock->unlock();
@@ -40,7 +40,7 @@ Sampler lock_cycle(const std::string& url, int batch, mortise::Mode mode) {
 
 Sampler permit_cycle(const std::string& url, int batch) {
   const auto client = std::make_shared<Client>(url);
-  const auto gate = std::make_shared<Semaphore>(client->semaphore("bench/gate", permits));
+  const auto gate = std::make_shared<Semaphore>(client->make_semaphore("bench/gate", permits));
   return sampler(batch, [client, gate] {
     if (!gate->acquire()) throw std::runtime_error("a free permit was not given");
   });

@@ -33,7 +33,7 @@ constexpr double round_trip = 10e6;  // in nanoseconds
 
 double cycle(Mode mode) {
   Client client(ZooKeeperServer::warm(mode).url() + in_long);
-  Lock lock = client.lock(name);
+  Lock lock = client.make_lock(name);
   return p50(many,
              [&] {
                return timed(1, [&] {
@@ -49,7 +49,7 @@ double remote(Mode mode) {
   return remote_handoff(
       [&](int) -> RemoteBaton {
         const auto client = std::make_shared<Client>(server.url() + in_long);
-        const auto lock = std::make_shared<Lock>(client->lock(name));
+        const auto lock = std::make_shared<Lock>(client->make_lock(name));
         return {
             .baton = {.take = [client, lock] { lock->lock(); }, .give = [lock] { lock->unlock(); }},
             // On its own connection, as the floor does: a word to the server has it make a thread,
@@ -74,7 +74,8 @@ double distant_take(Mode mode, bool fresh) {
   int count = 0;
   return p50(few,
              [&] {
-               Lock lock = client.lock(fresh ? "cold" + std::to_string(now_ns() + ++count) : name);
+               Lock lock =
+                   client.make_lock(fresh ? "cold" + std::to_string(now_ns() + ++count) : name);
                const double taken = timed(1, [&] { lock.lock(); });
                lock.unlock();
                return taken;
@@ -87,8 +88,8 @@ double distant_handoff(Mode mode) {
   const Distance distance(server.port(), one_way);
   Client first(distant_url(distance));
   Client second(distant_url(distance));
-  Lock held = first.lock(name);
-  Lock wanted = second.lock(name);
+  Lock held = first.make_lock(name);
+  Lock wanted = second.make_lock(name);
   return p50(few,
              [&] {
                std::atomic<std::int64_t> taken{0};

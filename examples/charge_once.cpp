@@ -59,8 +59,8 @@ std::string hash(const Order& order) { return order.id + "/" + std::to_string(or
 
 std::string pay(mortise::Client& client, Bank& bank, const Order& order, bool fails = false) {
   // [once]
-  mortise::Once payment =
-      client.once("payment/" + order.id, {.keep = 24h, .fingerprint = hash(order), .wait = 10s});
+  mortise::Once payment = client.make_once("payment/" + order.id,
+                                           {.keep = 24h, .fingerprint = hash(order), .wait = 10s});
 
   const mortise::Outcome outcome = payment.run([&](mortise::Run& run) -> std::string {
     if (run.number() > 1) {  // an earlier run died or failed: did it charge?
@@ -102,7 +102,7 @@ int main(int argc, char** argv) try {
     if (receipt != receipts.front()) throw std::runtime_error("two receipts");
   }
   std::error_code ec;
-  mortise::Once other = client.once("payment/" + order.id, {.fingerprint = "another order"});
+  mortise::Once other = client.make_once("payment/" + order.id, {.fingerprint = "another order"});
   other.run([] {}, ec);
   std::cout << "8 more: " << receipts.front() << "\n"
             << "the same key for another order: " << ec.message() << "\n"

@@ -75,14 +75,14 @@ std::string demonstrate() {
   {
     mortise::Client client(server.backend(), {.observer = journal});
     mortise::Client rival(server.backend());
-    mortise::Lock stock = client.lock("stock/7", {.label = "shelf 3"});
-    mortise::Lock rivals = rival.lock("stock/7");
+    mortise::Lock stock = client.make_lock("stock/7", {.label = "shelf 3"});
+    mortise::Lock rivals = rival.make_lock("stock/7");
     { const std::scoped_lock hold(stock); }
     {
       const std::scoped_lock hold(rivals);
       if (stock.try_lock_for(10ms)) stock.unlock();
     }
-    mortise::Lock price = client.lock("price/7", {.lease = 150ms, .label = "till 1"});
+    mortise::Lock price = client.make_lock("price/7", {.lease = 150ms, .label = "till 1"});
     if (!lose(server, price)) return "a loss was not noticed";
   }
   return journal->figures();

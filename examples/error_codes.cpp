@@ -35,7 +35,7 @@ mortise::Guard patient(mortise::Lock& lock, int tries, std::error_code& ec) {
 bool demonstrate() {
   mortise::memory::Server server;
   mortise::Client client(server.backend());
-  mortise::Lock lock = client.lock("stock", {.lease = 600ms});
+  mortise::Lock lock = client.make_lock("stock", {.lease = 600ms});
   server.set_faults({.lose_reply = 1});  // it does what it is told, and nobody hears of it
   std::jthread mend([&server] {
     std::this_thread::sleep_for(1500ms);

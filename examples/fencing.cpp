@@ -49,8 +49,8 @@ bool demonstrate() {
   mortise::Client first(server.backend(), {.clock = clock});
   mortise::Client second(server.backend(), {.clock = clock});
   const mortise::LockOptions options{.lease = 10s, .renew = false};
-  mortise::Lock first_lock = first.lock("report", options);
-  mortise::Lock second_lock = second.lock("report", options);
+  mortise::Lock first_lock = first.make_lock("report", options);
+  mortise::Lock second_lock = second.make_lock("report", options);
   Store store;
 
   mortise::Guard early(first_lock);
@@ -71,7 +71,7 @@ bool demonstrate() {
             << " ns\n";
   std::cout << "store:  \"" << store.text() << "\"\n";
   return refused && told && store.text() == "second" &&
-         early.release() == mortise::Released::was_lost;
+         early.unlock() == mortise::Released::was_lost;
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ struct Gateway {
 
 // [permit]
 bool pay(mortise::Client& client, Gateway& gateway) {
-  mortise::Semaphore gate = client.semaphore("payment gateway", at_a_time);
+  mortise::Semaphore gate = client.make_semaphore("payment gateway", at_a_time);
   const mortise::Permit permit = gate.acquire({.wait = 5s});
   if (!permit) return false;  // permit.error() says why
   gateway.ask();

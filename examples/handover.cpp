@@ -23,12 +23,12 @@ void finish(mortise::Lock& lock, const Job& job) {
   mortise::Guard again(lock, {.owner = job.owner});
   std::cout << job.invoice << ": sent by the worker, which holds it " << lock.hold_count(job.owner)
             << " times\n";
-  again.release();
+  again.unlock();
   lock.unlock(job.owner);  // the hold that the accepting thread took
 }
 
 void by_owner(mortise::Client& client) {
-  mortise::Lock lock = client.lock("invoices/7");
+  mortise::Lock lock = client.make_lock("invoices/7");
   const Job job{.invoice = "invoice 7", .owner = mortise::Owner::unique()};
   if (!lock.acquire({.owner = job.owner})) return;
   std::cout << job.invoice << ": accepted, token " << lock.token(job.owner).value() << "\n";
@@ -39,7 +39,7 @@ void by_owner(mortise::Client& client) {
 // [guard]
 // A guard frees the hold that it took, whichever thread destroys it.
 void by_guard(mortise::Client& client) {
-  mortise::Lock lock = client.lock("invoices/8");
+  mortise::Lock lock = client.make_lock("invoices/8");
   mortise::Guard guard(lock);
   std::jthread worker([hold = std::move(guard)] {
     std::cout << "invoice 8: sent by the worker, token " << hold.token().value() << "\n";
@@ -48,7 +48,7 @@ void by_guard(mortise::Client& client) {
 // [/guard]
 
 bool is_free(mortise::Client& client, const std::string& name) {
-  mortise::Lock lock = client.lock(name);
+  mortise::Lock lock = client.make_lock(name);
   return !lock.holder();
 }
 

@@ -8,7 +8,7 @@
 
 int main(int argc, char** argv) {
   mortise::Client client(argc > 1 ? argv[1] : "file:///tmp/locks?create=yes");
-  mortise::Lock lock = client.lock("orders/42");
+  mortise::Lock lock = client.make_lock("orders/42");
   mortise::Guard guard(lock, {.wait = std::chrono::seconds(10)});
   if (!guard) return 1;  // somebody else has it
   std::cout << "order 42 is mine, token " << guard.token().value() << "; Enter ends it\n";

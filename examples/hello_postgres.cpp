@@ -21,7 +21,7 @@ int greet(const std::string& url) {
   mortise::Client client(url);
   client.check(5s);  // `misconfigured` where the schema is missing or is of the wrong version
 
-  mortise::Lock lock = client.lock("greeting", {.lease = 10s, .label = "hello"});
+  mortise::Lock lock = client.make_lock("greeting", {.lease = 10s, .label = "hello"});
   mortise::Guard guard(lock, {.wait = 3s});
   if (!guard) {
     std::cout << guard.error_text() << "\n";
@@ -29,7 +29,7 @@ int greet(const std::string& url) {
   }
   std::cout << "held, token " << guard.token().value() << "; a write elsewhere says WHERE "
             << mortise::postgres::fenced(guard) << "\n";
-  return guard.release() == mortise::Released::released ? 0 : 1;
+  return guard.unlock() == mortise::Released::released ? 0 : 1;
 }
 // [/postgres]
 

@@ -18,7 +18,7 @@ int greet(const std::string& url) {
   mortise::Client client(url);  // reads the text only: a service starts while its store is down
   client.check(5s);             // connects; throws what is wrong, with the server's name
 
-  mortise::Lock lock = client.lock("greeting", {.lease = 10s, .label = "hello"});
+  mortise::Lock lock = client.make_lock("greeting", {.lease = 10s, .label = "hello"});
   mortise::Guard guard(lock, {.wait = 3s});
   if (!guard) {
     std::cout << "busy: " << (guard.holder() ? guard.holder()->label : "somebody") << "\n";
@@ -27,7 +27,7 @@ int greet(const std::string& url) {
   const auto left = std::chrono::ceil<std::chrono::seconds>(guard.valid_for());
   std::cout << "held, token " << guard.token().value() << ", for " << left.count()
             << " s unless it is renewed\n";
-  const bool stood = guard.release() == mortise::Released::released;
+  const bool stood = guard.unlock() == mortise::Released::released;
   std::cout << (stood ? "freed\n" : "it was lost, or nobody has answered\n");
   return stood ? 0 : 1;
 }

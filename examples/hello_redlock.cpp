@@ -24,7 +24,7 @@ int greet(const std::string& url) {
             << ", survives the loss of a server: "
             << (can.survives_failover == mortise::Support::yes ? "yes" : "no") << "\n";
 
-  mortise::Lock lock = client.lock("greeting", {.lease = 10s});
+  mortise::Lock lock = client.make_lock("greeting", {.lease = 10s});
   const mortise::Guard guard(lock, {.wait = 3s});
   if (!guard) {
     std::cout << guard.error_text() << "\n";

@@ -27,14 +27,14 @@ int greet(const std::string& url) {
   std::cout << "a dead holder is free after " << session->count() << " ms, and some ticks\n";
 
   // `LockOptions::lease` says nothing here; a lock of this name is the node /locks/greeting.
-  mortise::Lock lock = client.lock("greeting", {.label = "hello"});
+  mortise::Lock lock = client.make_lock("greeting", {.label = "hello"});
   mortise::Guard guard(lock, {.wait = 3s});
   if (!guard) {
     std::cout << guard.error_text() << "\n";
     return 1;
   }
   std::cout << "held, token " << guard.token().value() << "\n";
-  return guard.release() == mortise::Released::released ? 0 : 1;
+  return guard.unlock() == mortise::Released::released ? 0 : 1;
 }
 // [/zookeeper]
 

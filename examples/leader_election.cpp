@@ -41,7 +41,7 @@ bool next_tick(const std::stop_token& lost) {
 
 int campaign(const std::string& name, const std::string& url) {
   mortise::Client client(url);
-  mortise::Lock lock = client.lock("scheduler/leader", {.lease = 1s, .label = name});
+  mortise::Lock lock = client.make_lock("scheduler/leader", {.lease = 1s, .label = name});
   const mortise::Guard term(lock, {.wait = 20s});
   if (!term) return 1;
   std::cout << "leads " << name << " " << term.token().value() << std::endl;

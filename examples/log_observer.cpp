@@ -51,7 +51,7 @@ class LogObserver final : public mortise::Observer {
 int main() try {
   mortise::memory::Server server;
   mortise::Client client(server.backend(), {.observer = std::make_shared<LogObserver>()});
-  mortise::Lock lock = client.lock("stock/7", {.lease = 300ms});
+  mortise::Lock lock = client.make_lock("stock/7", {.lease = 300ms});
   const mortise::Guard guard(lock);
   server.set_reachable(false);  // renewals fail, and then the lease ends
   std::this_thread::sleep_for(1s);

@@ -31,9 +31,9 @@ int main() try {
   // [/metrics]
 
   mortise::Client rival(server.backend());
-  mortise::Lock order = client.lock("orders/42");
+  mortise::Lock order = client.make_lock("orders/42");
   { const std::scoped_lock hold(order); }
-  mortise::Lock rivals = rival.lock("orders/42");
+  mortise::Lock rivals = rival.make_lock("orders/42");
   const std::scoped_lock hold(rivals);
   if (order.try_lock_for(10ms)) return 1;
 

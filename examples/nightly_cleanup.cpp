@@ -20,7 +20,7 @@ using namespace std::chrono_literals;
 // One try: whoever comes second finds the name taken, although the job is over.
 bool run_tonight(const std::string& url, const std::string& machine) {
   mortise::Client client(url);
-  mortise::Lock job = client.lock("nightly clean-up", {.min_hold = 1s});
+  mortise::Lock job = client.make_lock("nightly clean-up", {.min_hold = 1s});
   const mortise::Guard mine(job, {.wait = 0s});
   if (!mine) return false;
   std::cout << machine << " cleans up" << std::endl;

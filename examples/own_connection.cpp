@@ -49,7 +49,7 @@ int main(int argc, char** argv) try {
       "redis://redis.orders.mesh", [path](const std::string& host, std::uint16_t port) {
         return through_sidecar(path, host, port);
       }));
-  mortise::Lock lock = client.lock("orders/42");
+  mortise::Lock lock = client.make_lock("orders/42");
   const mortise::Guard guard(lock);
   std::cout << "held through " << path << ", token " << guard.token().value() << "\n";
   return 0;

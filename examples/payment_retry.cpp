@@ -44,7 +44,7 @@ class Bank {
 // [pay]
 mortise::Outcome pay(mortise::Client& client, Bank& bank, const std::string& order,
                      Bank::Mood mood) {
-  mortise::Once payment = client.once("payment/" + order, {.keep = 24h});
+  mortise::Once payment = client.make_once("payment/" + order, {.keep = 24h});
   return payment.run([&](mortise::Run& run) {
     if (run.number() > 1) {  // an earlier run failed, or died: its charge may have gone through
       if (auto receipt = bank.receipt(order)) return *receipt;
@@ -65,7 +65,7 @@ void try_to_pay(mortise::Client& client, Bank& bank, const std::string& order, B
 // What a process leaves that dies between the charge and its outcome. (This one does not die, but
 // gives the run back; a dead one's lease would have to end first.)
 void pay_and_die(mortise::Client& client, Bank& bank, const std::string& order) {
-  mortise::Once payment = client.once("payment/" + order, {.keep = 24h});
+  mortise::Once payment = client.make_once("payment/" + order, {.keep = 24h});
   const mortise::Run run = payment.begin();
   bank.charge(order, Bank::Mood::well);
   std::cout << order << ": charged, and then the process died\n";
@@ -73,7 +73,7 @@ void pay_and_die(mortise::Client& client, Bank& bank, const std::string& order) 
 
 // [scan]
 void settle(mortise::Client& client, Bank& bank, const std::string& order) {
-  const mortise::Outcome outcome = client.once("payment/" + order, {.keep = 24h}).look();
+  const mortise::Outcome outcome = client.make_once("payment/" + order, {.keep = 24h}).look();
   const bool left = outcome.state() == mortise::KeyState::pending && !outcome.running();
   if (outcome.state() != mortise::KeyState::failed && !left) return;
   std::cout << order << ": was left " << (left ? "pending" : "failed: " + outcome.reason())
@@ -97,7 +97,7 @@ bool demonstrate(const std::string& url) {
   for (const std::string& order : orders) {
     const mortise::Outcome again = pay(client, bank, order, Bank::Mood::well);
     right = right && again.replayed() && bank.charges(order) == 1;
-    client.once("payment/" + order).forget();  // so that the next demonstration finds nothing
+    client.make_once("payment/" + order).forget();  // so that the next demonstration finds nothing
   }
   std::cout << (right ? "four orders, each charged once\n" : "that went wrong\n");
   return right;

@@ -33,14 +33,14 @@ struct PriceList {
 
 // [readers]
 int sum(mortise::Client& client, const PriceList& list) {
-  mortise::ReadWriteLock lock = client.read_write_lock("price list");
+  mortise::ReadWriteLock lock = client.make_read_write_lock("price list");
   const std::shared_lock reading(lock);  // beside other readers, of all processes
   std::this_thread::sleep_for(2ms);
   return list.cents.at("pen") + list.cents.at("ink");
 }
 
 void raise(mortise::Client& client, PriceList& list) {
-  mortise::ReadWriteLock lock = client.read_write_lock("price list");
+  mortise::ReadWriteLock lock = client.make_read_write_lock("price list");
   const std::unique_lock writing(lock);  // alone; readers that come later wait behind it
   list.raise_all();
 }

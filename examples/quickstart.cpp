@@ -33,7 +33,7 @@ std::optional<Busy> serve(const std::string& url, const std::string& order,
                           std::stop_token shutdown) {
   // [quickstart]
   mortise::Client client(url);  // redis://10.0.0.1:6379, file:///var/lib/shop/locks, memory:, ...
-  mortise::Lock lock = client.lock("orders/42");
+  mortise::Lock lock = client.make_lock("orders/42");
 
   {
     std::scoped_lock hold(lock);  // std Lockable and TimedLockable; reentrant

@@ -59,7 +59,7 @@ void side_by_side(Before before, After after) {
 
 int main() try {
   mortise::Client client("memory:");
-  mortise::Lock lock = client.lock("stock");
+  mortise::Lock lock = client.make_lock("stock");
   OldLock old;
   side_by_side([&] { release_1(old); }, [&] { release_2(old, lock); });
   side_by_side([&] { release_2(old, lock); }, [&] { release_3(lock); });  // no release 1 is left

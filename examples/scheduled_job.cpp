@@ -57,7 +57,8 @@ class Outbox {
 // [job]
 int wake_up(const std::string& url, const std::string& day, const Outbox& outbox) {
   mortise::Client client(url);
-  mortise::Once job = client.once("nightly mail/" + day, {.keep = 48h, .wait = 60s, .lease = 2s});
+  mortise::Once job =
+      client.make_once("nightly mail/" + day, {.keep = 48h, .wait = 60s, .lease = 2s});
   const mortise::Outcome outcome = job.run([&](mortise::Run& run) {
     std::multiset<std::string> before;
     if (run.number() > 1) before = outbox.sent();

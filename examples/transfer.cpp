@@ -35,8 +35,8 @@ bool transfer(Account& from, Account& to, int amount) {
 
 int main(int argc, char** argv) try {
   mortise::Client client(argc > 1 ? argv[1] : "memory:");
-  Account alice{client.lock("accounts/alice")};
-  Account bob{client.lock("accounts/bob")};
+  Account alice{client.make_lock("accounts/alice")};
+  Account bob{client.make_lock("accounts/bob")};
   int failed = 0;
   {
     std::jthread there([&] {

@@ -20,7 +20,7 @@ class Shipping {
   explicit Shipping(mortise::Client& client) : client_(client) {}
 
   mortise::Guard begin(const std::string& order) {
-    mortise::Lock lock = client_.lock("ship/" + order, {.lease = 30s});
+    mortise::Lock lock = client_.make_lock("ship/" + order, {.lease = 30s});
     return mortise::Guard(lock, {.wait = 0s});
   }
   // @return whether it may still post the parcel

@@ -47,7 +47,7 @@ int main(int argc, char** argv) try {
     return ended ? 0 : 1;
   }
   std::optional<mortise::Lock> own;  // of memory:, which is empty otherwise
-  if (argc < 2) own.emplace(client.lock("orders/42", {.label = "till 1"})).lock();
+  if (argc < 2) own.emplace(client.make_lock("orders/42", {.label = "till 1"})).lock();
   tell(client);
   return 0;
 } catch (const std::exception& e) {

@@ -26,7 +26,7 @@ class KeyHold final : public Hold {
     options.lease = order_.lease;
     options.label = order_.label;
     options.stop = stop;
-    Once once = client_.once(order_.name, options);
+    Once once = client_.make_once(order_.name, options);
     std::error_code ec;
     run_ = once.begin(ec);
     if (run_) return true;

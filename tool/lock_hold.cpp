@@ -14,7 +14,9 @@ namespace {
 class LockHold final : public Hold {
  public:
   explicit LockHold(const Order& order)
-      : order_(order), client_(order.url), lock_(client_.lock(order.name, options_of(order))) {}
+      : order_(order),
+        client_(order.url),
+        lock_(client_.make_lock(order.name, options_of(order))) {}
 
   bool take(std::stop_token stop) override {
     std::error_code ec;
@@ -40,7 +42,7 @@ class LockHold final : public Hold {
             "MORTISE_NAME=" + order_.name};
   }
   int conclude(int command_status) override {
-    switch (guard_.release()) {
+    switch (guard_.unlock()) {
       case Released::released: return command_status;
       case Released::was_lost:
         complain("the hold of '" + order_.name + "' was lost; the command ended with status " +
@@ -53,7 +55,7 @@ class LockHold final : public Hold {
     }
     return command_status;
   }
-  void give_back() noexcept override { guard_.release(); }
+  void give_back() noexcept override { guard_.unlock(); }
 
  private:
   static LockOptions options_of(const Order& order) {

@@ -44,7 +44,7 @@ std::optional<Holder> holder_of(const Lock& lock, std::chrono::nanoseconds answe
   for (;;) {
     try {
       return lock.holder();
-    } catch (const LockError& error) {
+    } catch (const Error& error) {
       if (error.code() != Errc::unavailable || BootClock::now() >= until) throw;
     }
   }
@@ -101,7 +101,7 @@ int print(const std::string& text) {
 
 int look_holder(const Order& order) {
   Client client(order.url);
-  const std::optional<Holder> found = holder_of(client.lock(order.name), order.answer);
+  const std::optional<Holder> found = holder_of(client.make_lock(order.name), order.answer);
   std::string text = "free\n";
   if (order.json) {
     text = "{" + json_member("name", order.name) + ",\"holder\":" +

@@ -37,7 +37,7 @@ int status_of(const std::error_code& code) noexcept {
 
 int fail(const std::exception& error) noexcept {
   complain(error.what());
-  if (const auto* const lock_error = dynamic_cast<const LockError*>(&error)) {
+  if (const auto* const lock_error = dynamic_cast<const Error*>(&error)) {
     return status_of(lock_error->code());
   }
   if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) return exhausted;

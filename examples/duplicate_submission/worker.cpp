@@ -40,7 +40,7 @@ void take_payment(mortise::Client& client, const std::string& ledger,
     response.status = 400;
     return;
   }
-  mortise::Once payment = client.once(
+  mortise::Once payment = client.make_once(
       "payment/" + key, {.keep = 24h, .fingerprint = request.body.substr(0, 128), .wait = 10s});
   std::error_code error;
   const mortise::Outcome outcome = payment.run([&] { return charge(ledger, request.body); }, error);

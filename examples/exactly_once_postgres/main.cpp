@@ -38,7 +38,7 @@ void charge(PGconn* db, mortise::Lock& lock) {
 
 mortise::Outcome charge_once(PGconn* db, mortise::Client& client) {
   // [once]
-  mortise::Outcome outcome = client.once("payment/43").run([&](mortise::Run& payment) {
+  mortise::Outcome outcome = client.make_once("payment/43").run([&](mortise::Run& payment) {
     run(db, "BEGIN");
     run(db, "UPDATE orders SET charges = charges + 1 WHERE id = 43");
     mortise::postgres::commit(db, payment, "receipt 4711");  // both, or neither
@@ -57,7 +57,7 @@ int main(int argc, char** argv) try {
   run(db.get(), "INSERT INTO orders VALUES (42, 0), (43, 0)");
 
   mortise::Client client(url);
-  mortise::Lock lock = client.lock("orders/42");
+  mortise::Lock lock = client.make_lock("orders/42");
   charge(db.get(), lock);
   const std::string first = charge_once(db.get(), client).result();
   const std::string second = charge_once(db.get(), client).result();

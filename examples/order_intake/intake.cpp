@@ -31,7 +31,7 @@ bool is_charged(Intake& intake, int counter, const std::string& order) {
 }
 
 mortise::Once once(Intake& intake, const std::string& order) {
-  return intake.client.once(intake.name("order/") + order, {.keep = 48h, .lease = 2s});
+  return intake.client.make_once(intake.name("order/") + order, {.keep = 48h, .lease = 2s});
 }
 
 // [settle]
@@ -84,7 +84,7 @@ void work(Intake& intake, const std::string& dies_over) {
   }
   while (!open.empty()) {
     std::erase_if(open, [&](int counter) {
-      mortise::Lock lock = intake.client.lock(intake.name("counter", counter), {.lease = 2s});
+      mortise::Lock lock = intake.client.make_lock(intake.name("counter", counter), {.lease = 2s});
       const mortise::Guard turn(lock, {.wait = 0s});  // another worker drains it? To the next one
       return turn && drain(intake, counter, turn, dies_over);
     });

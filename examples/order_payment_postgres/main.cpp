@@ -81,7 +81,7 @@ bool charge(Database& db, mortise::Lock& lock, int order, bool guarded, bool sta
     db.run("COMMIT");
     ++(open ? tally.charged : tally.found_charged);
     return true;
-  } catch (const mortise::LockError& error) {
+  } catch (const mortise::Error& error) {
     db.run("ROLLBACK");
     if (error.errc() != mortise::Errc::lost && !mortise::is_retryable(error.code())) throw;
     ++tally.refused;
@@ -95,7 +95,7 @@ void work(const std::string& url, mortise::Client& client, const std::vector<int
   for (std::size_t mine = next++; mine < submissions.size(); mine = next++) {
     const int order = submissions[mine];
     mortise::Lock lock =
-        client.lock("payment/" + std::to_string(order), {.lease = lease, .renew = false});
+        client.make_lock("payment/" + std::to_string(order), {.lease = lease, .renew = false});
     // Every seventh submission meets a worker that stands still.
     bool stands_still = mine % 7 == 0;
     while (!charge(db, lock, order, guarded, stands_still, tally)) stands_still = false;

@@ -40,7 +40,7 @@ Outcome Cashier::charge(const Submission& submission, const Witness& witness) tr
   return remembers_ ? charge_once(submission, witness) : charge_and_look(submission, witness);
 } catch (const Outdated&) {
   return Outcome::open;
-} catch (const mortise::LockError& error) {
+} catch (const mortise::Error& error) {
   // Nobody has said whether the receipt is recorded: whoever asks again is told.
   if (error.errc() != mortise::Errc::in_doubt) throw;
   return Outcome::open;
@@ -55,8 +55,8 @@ Outcome Cashier::charge(const Submission& submission, const Witness& witness) tr
 // customer waits for nobody.
 Outcome Cashier::charge_once(const Submission& submission, const Witness& witness) {
   const std::string what = submission.customer + ", " + std::to_string(submission.cents);
-  mortise::Once order = client_->once(orders_ + submission.order,
-                                      {.keep = 1h, .fingerprint = what, .wait = 60s, .lease = 2s});
+  mortise::Once order = client_->make_once(
+      orders_ + submission.order, {.keep = 1h, .fingerprint = what, .wait = 60s, .lease = 2s});
   Outcome outcome = Outcome::told;
   const mortise::Outcome receipt = order.run([&](const mortise::Run& run) {
     outcome = book(submission, run.number() > 1, witness);
@@ -91,7 +91,7 @@ Outcome Cashier::book(const Submission& submission, bool look, const Witness& wi
 mortise::Guard Cashier::take(const std::string& name) {
   if (!client_) return {};
   // Short leases, where there are leases, so that what a killed process held is free again soon.
-  mortise::Lock lock = client_->lock(name, {.lease = 2s});
+  mortise::Lock lock = client_->make_lock(name, {.lease = 2s});
   const std::int64_t asked = now_ns();
   mortise::Guard guard(lock, {.wait = 60s});
   if (!guard) {

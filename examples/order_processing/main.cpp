@@ -107,7 +107,7 @@ int work(const Options& options) {
   return shop::Worker(options).run();
 }
 
-bool is_bad_argument(const mortise::LockError& error) {
+bool is_bad_argument(const mortise::Error& error) {
   return error.errc() == mortise::Errc::misconfigured || error.errc() == mortise::Errc::unsupported;
 }
 
@@ -123,7 +123,7 @@ int main(int argc, char** argv) try {
 } catch (const shop::BadInput& e) {
   std::cerr << "order_processing: " << e.what() << "\n";
   return bad_arguments;
-} catch (const mortise::LockError& e) {
+} catch (const mortise::Error& e) {
   std::cerr << "order_processing: " << e.what() << "\n";
   return is_bad_argument(e) ? bad_arguments : wrong;
 } catch (const shop::Interrupted&) {

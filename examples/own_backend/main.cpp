@@ -17,9 +17,9 @@ int main() try {
   mortise::Client mine(std::make_unique<own::BoardBackend>(board));
   mortise::Client theirs(std::make_unique<own::BoardBackend>(board));
 
-  mortise::Lock lock = mine.lock("orders/42", {.label = "till 1"});
+  mortise::Lock lock = mine.make_lock("orders/42", {.label = "till 1"});
   const std::scoped_lock hold(lock);
-  mortise::Lock other = theirs.lock("orders/42");
+  mortise::Lock other = theirs.make_lock("orders/42");
   const mortise::Guard guard(other, {.wait = 10ms});
   if (guard || !guard.holder()) return 1;
   std::cout << "held by " << guard.holder()->label << ", token " << lock.token().value() << "\n";

@@ -47,7 +47,7 @@ class MORTISE_API Client {
   /// @param url the backend; its password never appears in a message
   /// @param options see `ClientOptions`
   /// @errors `misconfigured` (scheme, host, parameter: the message names it), `unsupported` (a
-  /// scheme that this build does not have), thrown as `LockError`
+  /// scheme that this build does not have), thrown as `Error`
   explicit Client(std::string_view url, ClientOptions options = {});
   /// Uses a backend that was made by its factory, such as `mortise::file::backend(url)`, or your
   /// own.
@@ -66,14 +66,14 @@ class MORTISE_API Client {
   /// @errors `misconfigured` (the name or an option: the message names it), `unsupported` (the
   /// backend has no readers: `Capabilities::shared_mode`; it keeps no name for nobody:
   /// `Capabilities::min_hold`), `closed`
-  [[nodiscard]] Lock lock(std::string_view name, const LockOptions& options = {});
+  [[nodiscard]] Lock make_lock(std::string_view name, const LockOptions& options = {});
 
   /// Makes a reader's and a writer's handle on a name; touches no server.
   ///
-  /// @param name, options as those of `lock()`; the mode is that of each handle
-  /// @errors as `lock()`
-  [[nodiscard]] ReadWriteLock read_write_lock(std::string_view name,
-                                              const LockOptions& options = {});
+  /// @param name, options as those of `make_lock()`; the mode is that of each handle
+  /// @errors as `make_lock()`
+  [[nodiscard]] ReadWriteLock make_read_write_lock(std::string_view name,
+                                                   const LockOptions& options = {});
 
   /// Makes a handle on a semaphore; touches no server.
   ///
@@ -82,8 +82,8 @@ class MORTISE_API Client {
   /// @param options of the permits, as of a lock's holds; `mode` and `min_hold` are a lock's alone
   /// @errors `misconfigured` (the name, the number or an option: the message names it),
   /// `unsupported` (the backend has none: `Capabilities::permits`), `closed`
-  [[nodiscard]] Semaphore semaphore(std::string_view name, std::uint32_t permits,
-                                    const LockOptions& options = {});
+  [[nodiscard]] Semaphore make_semaphore(std::string_view name, std::uint32_t permits,
+                                         const LockOptions& options = {});
 
   /// Makes a handle on a key that is run once; touches no server.
   ///
@@ -91,7 +91,7 @@ class MORTISE_API Client {
   /// @param options of the runs that are begun by this handle
   /// @errors `misconfigured` (the key or an option: the message names it), `unsupported` (the
   /// backend has no memory: `Capabilities::once`), `closed`
-  [[nodiscard]] Once once(std::string_view key, const OnceOptions& options = {});
+  [[nodiscard]] Once make_once(std::string_view key, const OnceOptions& options = {});
 
   /// Connects, if need be, and asks the backend whether locks can be taken and given back, with the
   /// shortest lease of this client's handles.

@@ -34,7 +34,7 @@ class MORTISE_API Guard {
   ///
   /// @param lock the lock; need not outlive the guard, and may be a temporary
   /// @param options wait, stop, owner; the guard unlocks for the owner that took it
-  /// @errors as `Lock::lock()`, thrown as `LockError`; contention is not thrown
+  /// @errors as `Lock::lock()`, thrown as `Error`; contention is not thrown
   explicit Guard(Lock& lock, const AcquireOptions& options = {});
   explicit Guard(Lock&& lock, const AcquireOptions& options = {}) : Guard(lock, options) {}
   /// The same without exceptions: `ec` equals `error()`.
@@ -54,7 +54,7 @@ class MORTISE_API Guard {
   /// Frees the hold now; the guard is empty afterwards.
   ///
   /// @return what was found; `was_lost` for an empty guard. Never throws.
-  Released release() noexcept;
+  Released unlock() noexcept;
 
   /// @return the lock's name; empty for an empty guard.
   [[nodiscard]] std::string name() const;

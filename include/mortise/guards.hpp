@@ -44,7 +44,7 @@ class MORTISE_API Guards {
   Guards& operator=(Guards&& other) noexcept;
   Guards(const Guards&) = delete;
   Guards& operator=(const Guards&) = delete;
-  /// Frees the holds as `release()` does.
+  /// Frees the holds as `unlock()` does.
   ~Guards();
 
   /// @return whether all locks were taken, and not released since. It says nothing about loss.
@@ -54,9 +54,7 @@ class MORTISE_API Guards {
   /// @return what was found: `released` where that is so of each; else `was_lost`, also where it
   /// held nothing; else `unknown`. Never throws, and is bounded by one command time-out, whatever
   /// the number of locks.
-  Released release() noexcept;
-  /// `release()` that tells nothing.
-  void unlock() noexcept { release(); }
+  Released unlock() noexcept;
 
   /// @return for how many locks it has to unlock, one that was named twice counted twice.
   [[nodiscard]] std::size_t size() const noexcept { return slots_.size(); }
@@ -108,7 +106,7 @@ class MORTISE_API Guards {
 /// @param options one time limit and stop token for all; the owner of each
 /// @return what it took. Where it did not by contention, it converts to false, tells `timeout` or
 /// `cancelled`, and which lock was busy, in `failed_name()` and `holder()`
-/// @errors as `Lock::lock()` of any of them, thrown as `LockError` whose words begin with the name;
+/// @errors as `Lock::lock()` of any of them, thrown as `Error` whose words begin with the name;
 /// contention is not thrown
 /// @blocking as long as `options.wait` says (+ 50 ms in every fault); where that is zero or less,
 /// at most one command time-out. What has to be given back is sent by then; its answers the client

@@ -30,7 +30,7 @@ class Client;
 class Guard;
 class Guards;
 
-/// A handle on one name of one client; get it from `Client::lock()`.
+/// A handle on one name of one client; get it from `Client::make_lock()`.
 ///
 /// Two handles of one name and one client are the same lock. The options belong to the handle;
 /// those of the outermost acquisition rule the hold, a re-entry changes nothing but the count.
@@ -87,7 +87,7 @@ class MORTISE_API Lock {
   /// `unsupported` (this thread holds the name as a reader), `protocol`, `exhausted`, `closed`
   /// @blocking yes; in order of arrival within the process
   void lock();
-  /// The same, reporting through `ec` instead of throwing `LockError`; clear on success.
+  /// The same, reporting through `ec` instead of throwing `Error`; clear on success.
   void lock(std::error_code& ec);
 
   /// Takes the lock if it is free now: one round trip, none to re-enter.

@@ -30,7 +30,7 @@ class Slot;
 }  // namespace runtime
 class Client;
 
-/// A handle on one key of one client; get it from `Client::once()`.
+/// A handle on one key of one client; get it from `Client::make_once()`.
 ///
 /// Of all who ask for a key, at most one at a time runs; the outcome that it records is given to
 /// all others, and to whoever asks later, until the store forgets the key:
@@ -81,7 +81,7 @@ class MORTISE_API Once {
     raise_after(run);
     return run.outcome();
   }
-  /// The same, reporting through `ec` instead of throwing `LockError`; clear on every outcome. What
+  /// The same, reporting through `ec` instead of throwing `Error`; clear on every outcome. What
   /// the body throws passes through.
   template <class Body>
   Outcome run(Body&& body, std::error_code& ec) {

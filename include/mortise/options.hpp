@@ -42,10 +42,10 @@ struct LockOptions {
   /// client meanwhile. If the client still lives then, it notifies the store, so that the next
   /// waiter is served at once; otherwise within a second. A hold that is lost, or that dies with
   /// its process before it was unlocked, ends with its lease. Where the store cannot keep a name
-  /// for nobody (`file:`, ZooKeeper; `Capabilities::min_hold`), `Client::lock()` refuses it with
-  /// `Errc::unsupported`: use `Client::once()` there, with the day in the key. Refused with
-  /// `Mode::shared` (`Errc::misconfigured`): readers have one hold together, whose grant is not
-  /// that of each.
+  /// for nobody (`file:`, ZooKeeper; `Capabilities::min_hold`), `Client::make_lock()` refuses it
+  /// with `Errc::unsupported`: use `Client::make_once()` there, with the day in the key. Refused
+  /// with `Mode::shared` (`Errc::misconfigured`): readers have one hold together, whose grant is
+  /// not that of each.
   std::chrono::milliseconds min_hold{0};
   /// `shared`: as one of many readers, which exclude exclusive owners only, and are excluded by
   /// them. Needs `Capabilities::shared_mode`.

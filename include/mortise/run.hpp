@@ -61,7 +61,7 @@ class MORTISE_API Run {
   /// `protocol`, `exhausted`, `closed`; the run is not open afterwards, except where said
   /// @blocking bounded by a command time-out
   Outcome succeed(std::string_view result = {});
-  /// The same, reporting through `ec` instead of throwing `LockError`; clear on success, and where
+  /// The same, reporting through `ec` instead of throwing `Error`; clear on success, and where
   /// the outcome is `lost()`.
   Outcome succeed(std::string_view result, std::error_code& ec);
   /// Records failure and frees the key.

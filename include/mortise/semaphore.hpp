@@ -23,7 +23,7 @@ class Slot;
 }
 class Client;
 
-/// A handle on one semaphore of one client; get it from `Client::semaphore()`.
+/// A handle on one semaphore of one client; get it from `Client::make_semaphore()`.
 ///
 /// A permit is a hold as a lock's is: it has a lease that the watchdog renews, a fencing token, a
 /// loss, an owner. Whoever dies gives its permit up with its lease, which a counter would never
@@ -54,7 +54,7 @@ class MORTISE_API Semaphore {
   /// @param options wait, stop, owner
   /// @return the permit; an empty one, which says why, where all were held until the time was up or
   /// the wait was cancelled
-  /// @errors as `Lock::lock()`, thrown as `LockError`; `misconfigured` where the store knows the
+  /// @errors as `Lock::lock()`, thrown as `Error`; `misconfigured` where the store knows the
   /// name with another number of permits (it knows one while somebody holds or waits): the message
   /// has both
   [[nodiscard]] Permit acquire(const AcquireOptions& options = {});

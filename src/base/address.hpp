@@ -19,11 +19,11 @@ struct Address {
   /// Parses "host", "host:port", "[::1]:port", "::1".
   /// @param backend whose address it is, for the message
   /// @param default_port where the text names none
-  /// @throws LockError (`misconfigured`) that says what is wrong, and quotes nothing:
+  /// @throws Error (`misconfigured`) that says what is wrong, and quotes nothing:
   /// `refuse_url()`
   static Address parse(std::string_view text, Literal backend, std::uint16_t default_port);
   /// Makes the address of a unix socket of its path.
-  /// @throws LockError (`misconfigured`) where no socket can have such a path
+  /// @throws Error (`misconfigured`) where no socket can have such a path
   static Address of_socket(std::string path, Literal backend);
   /// @return whether that can be a host's name or number: what others say is not shown otherwise.
   [[nodiscard]] static bool is_host(std::string_view text) noexcept;

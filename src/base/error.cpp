@@ -73,9 +73,9 @@ std::string Failure::words() const {
   return text.empty() ? code.message() : base::printable(text) + ": " + code.message();
 }
 
-LockError::LockError(const Failure& failure) : std::system_error(failure.code, prefix(failure)) {}
-LockError::LockError(const LockError&) noexcept = default;
-LockError::~LockError() = default;
-Errc LockError::errc() const noexcept { return static_cast<Errc>(code().value()); }
+Error::Error(const Failure& failure) : std::system_error(failure.code, prefix(failure)) {}
+Error::Error(const Error&) noexcept = default;
+Error::~Error() = default;
+Errc Error::errc() const noexcept { return static_cast<Errc>(code().value()); }
 
 }  // namespace mortise

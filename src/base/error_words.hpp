@@ -10,7 +10,7 @@ namespace mortise::base {
 
 /// @return what the failure said of which the error was made: `what()` without the words of its
 /// code, which are added once more where this is thrown again.
-[[nodiscard]] inline std::string words_of(const LockError& error) {
+[[nodiscard]] inline std::string words_of(const Error& error) {
   std::string words = error.what();
   const std::string added = ": " + error.code().message();
   if (words.ends_with(added)) words.resize(words.size() - added.size());

@@ -143,7 +143,7 @@ void NameLookups::ask(const std::string& host, NameQuestion& asker) {
       ++threads_;
     }
   } catch (const std::exception& error) {
-    const auto* const typed = dynamic_cast<const LockError*>(&error);
+    const auto* const typed = dynamic_cast<const Error*>(&error);
     lookups_.erase(mine);
     Resolution none;
     none.error = typed != nullptr ? words_of(*typed) : "no memory to resolve the name";

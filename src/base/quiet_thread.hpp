@@ -18,7 +18,7 @@ namespace mortise::base {
 /// must not run on one that the program does not know. What a thread's own instruction raises is
 /// its own: a virtual machine that the user's code enters there lives by it, and where it is
 /// blocked the kernel ends the program.
-/// @throws LockError (`exhausted`) if the machine starts no further thread
+/// @throws Error (`exhausted`) if the machine starts no further thread
 template <class Function>
 [[nodiscard]] std::thread quiet_thread(Function function) {
   sigset_t all{};
@@ -35,14 +35,14 @@ template <class Function>
   try {
     return std::thread(std::move(function));
   } catch (const std::system_error& error) {
-    throw LockError({Errc::exhausted, "no thread can be started: " + error.code().message()});
+    throw Error({Errc::exhausted, "no thread can be started: " + error.code().message()});
   }
 }
 
 /// The same, of a thread that nobody waits for: what it runs must stay in memory, also where the
 /// shared object that has it is unloaded. glibc keeps one that has a destructor to run in some
 /// thread, until that has ended.
-/// @throws LockError as `quiet_thread()`
+/// @throws Error as `quiet_thread()`
 template <class Function>
 void detached_thread(Function function) {
   quiet_thread([function = std::move(function)]() mutable {

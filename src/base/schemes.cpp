@@ -29,20 +29,19 @@ const Scheme& scheme_of(std::string_view url, std::span<const Scheme> known) {
   for (const Scheme& each : known) {
     if (each.name == scheme && each.open != nullptr) return each;
     if (each.name == scheme) {
-      throw LockError({Errc::unsupported, "URL: the backend of the scheme '" +
-                                              std::string(each.name) +
-                                              "' is not in this build; configure it with " +
-                                              std::string(each.option) + "=ON"});
+      throw Error({Errc::unsupported, "URL: the backend of the scheme '" + std::string(each.name) +
+                                          "' is not in this build; configure it with " +
+                                          std::string(each.option) + "=ON"});
     }
     if (each.open == nullptr || !each.offered) continue;
     offered += (offered.empty() ? "" : ", ") + std::string(each.name);
   }
   if (const std::string_view meant = meant_by_port(url); !meant.empty()) {
-    throw LockError({Errc::misconfigured, "URL: the scheme is missing; did you mean " +
-                                              std::string(meant) + "://host:port?"});
+    throw Error({Errc::misconfigured, "URL: the scheme is missing; did you mean " +
+                                          std::string(meant) + "://host:port?"});
   }
   // Not the scheme itself: of "user:password@host" it is the user.
-  throw LockError(
+  throw Error(
       {Errc::unsupported, "URL: no backend for its scheme in this build, which has " + offered});
 }
 

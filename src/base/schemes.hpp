@@ -21,7 +21,7 @@ struct Scheme {
 };
 
 /// @return the scheme of the URL, which can be opened.
-/// @throws LockError (`unsupported`: not in this build, or of nobody's; `misconfigured`: there is
+/// @throws Error (`unsupported`: not in this build, or of nobody's; `misconfigured`: there is
 /// none). The words name no more of the URL than its scheme: the rest may have a password in it.
 [[nodiscard]] const Scheme& scheme_of(std::string_view url, std::span<const Scheme> known);
 

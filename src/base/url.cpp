@@ -41,7 +41,7 @@ std::string decode(std::string_view text, Literal part) {
 void refuse_url(std::initializer_list<Literal> words, Errc as) {
   std::string text;
   for (const Literal& each : words) text += each.text();
-  throw LockError({as, text});
+  throw Error({as, text});
 }
 
 void refuse_url(Literal words, Errc as) { refuse_url({words}, as); }
@@ -147,9 +147,9 @@ void Url::refuse_the_rest() const {
   if (query_.empty()) return;
   std::string known;
   for (const std::string& each : asked_) known += (known.empty() ? "" : ", ") + each;
-  throw LockError({Errc::misconfigured,
-                   "URL: unknown parameter; " + (known.empty() ? std::string("this store has none")
-                                                               : "known are " + known)});
+  throw Error({Errc::misconfigured,
+               "URL: unknown parameter; " +
+                   (known.empty() ? std::string("this store has none") : "known are " + known)});
 }
 
 }  // namespace mortise::base

@@ -22,13 +22,13 @@
 namespace mortise::base {
 
 /// Refuses a URL. The words are joined; each stands in the source code.
-/// @throws LockError always
+/// @throws Error always
 [[noreturn]] void refuse_url(std::initializer_list<Literal> words, Errc as = Errc::misconfigured);
 [[noreturn]] void refuse_url(Literal words, Errc as = Errc::misconfigured);
 
 /// `scheme:[//[user[:password]@]host[,host...]][/path][?key=value&...]`, percent-decoded.
 /// Behind a host an '@' must be escaped, since it may end a password that has a '/' or a '?'.
-/// @throws LockError (`misconfigured`) that names the part that is wrong
+/// @throws Error (`misconfigured`) that names the part that is wrong
 class Url {
  public:
   explicit Url(std::string_view text);
@@ -67,13 +67,13 @@ class Url {
 };
 
 /// @return the scheme of a URL without looking further: "redis" of "redis://...".
-/// @throws LockError (`misconfigured`)
+/// @throws Error (`misconfigured`)
 [[nodiscard]] std::string url_scheme(std::string_view text);
 
-/// @throws LockError (`misconfigured`) where a byte of the text is a control character
+/// @throws Error (`misconfigured`) where a byte of the text is a control character
 void refuse_control_characters(std::string_view text);
 
-/// @throws LockError (`misconfigured`) where what follows the host has an '@': a password may end
+/// @throws Error (`misconfigured`) where what follows the host has an '@': a password may end
 /// there. @param rest what follows the authority, as written
 void refuse_open_password(std::string_view rest);
 

@@ -55,7 +55,7 @@ Failure check(const LockOptions& options) {
                  "), which leaves nothing to renew");
   }
   if (options.mode != Mode::exclusive && options.mode != Mode::shared) {
-    return wrong("LockOptions::mode is that of a key; keys are made by Client::once()");
+    return wrong("LockOptions::mode is that of a key; keys are made by Client::make_once()");
   }
   if (options.min_hold < std::chrono::milliseconds(0) || options.min_hold > longest_lease) {
     return wrong("LockOptions::min_hold is " + ms(options.min_hold) + "; it must be 0 to 24 h");

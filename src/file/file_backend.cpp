@@ -51,7 +51,7 @@ FileBackend::FileBackend(const Settings& settings)
       keys_(directory_, floor_, settings.most_idle / 2),
       sweep_(directory_, floor_),
       watch_(directory_.path(), [this] { tell_losses(); }) {
-  if (const Failure why = directory_.check()) throw LockError(why);
+  if (const Failure why = directory_.check()) throw Error(why);
 }
 
 FileBackend::~FileBackend() { stop(); }

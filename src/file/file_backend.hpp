@@ -31,14 +31,14 @@ struct Settings {
   std::size_t most_idle = 256;
 
   /// Reads `file:` URLs; touches no file.
-  /// @throws LockError (`misconfigured`)
+  /// @throws Error (`misconfigured`)
   static Settings parse(std::string_view url);
 };
 
 /// All work is done on the calling threads; it has none of its own.
 class FileBackend final : public Backend {
  public:
-  /// @throws LockError where the directory will not do
+  /// @throws Error where the directory will not do
   explicit FileBackend(const Settings& settings);
   ~FileBackend() override;
 

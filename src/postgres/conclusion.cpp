@@ -18,13 +18,13 @@ std::shared_ptr<const Record> conclude_in(OpenTransaction& transaction, Run& run
   const HoldId hold = run.hold();
   const std::shared_ptr<const Memory> memory = run.memory();
   const auto over = [&](const char* words) {
-    throw LockError({Errc::lost, one_line(run.key()) + words});
+    throw Error({Errc::lost, one_line(run.key()) + words});
   };
   if (hold.number == 0 || !memory) over(": the run is not open");
   if (result.size() > longest_outcome) {
-    throw LockError({Errc::misconfigured, one_line(run.key()) + ": the result has " +
-                                              std::to_string(result.size()) +
-                                              " bytes; at most 65536 are allowed"});
+    throw Error({Errc::misconfigured, one_line(run.key()) + ": the result has " +
+                                          std::to_string(result.size()) +
+                                          " bytes; at most 65536 are allowed"});
   }
   auto written = std::make_shared<const Record>(Record{.state = KeyState::succeeded,
                                                        .bytes = std::string(result),
@@ -63,7 +63,7 @@ Outcome commit(pg_conn* connection, Run& run, std::string_view result, std::stri
   if (failure) {
     // Whatever became of it, this run must not record it once more.
     if (failure.code == Errc::in_doubt) run.give_back();
-    throw LockError(failure);
+    throw Error(failure);
   }
   // Also where the lease has ended meanwhile, or nobody hears whether the key was freed.
   run.stands(record);

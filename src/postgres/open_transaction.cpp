@@ -23,13 +23,13 @@ OpenTransaction::OpenTransaction(pg_conn* connection, std::string_view schema, s
       wrong = "the connection is gone, busy, or in pipeline mode";
       break;
   }
-  throw LockError({Errc::misconfigured, std::string("postgresql: ") + wrong});
+  throw Error({Errc::misconfigured, std::string("postgresql: ") + wrong});
 }
 
 Result OpenTransaction::call(std::string_view function, const Arguments& arguments) {
   Result result = connection_.run("SELECT " + schema_ + "." + std::string(function), arguments);
   if (result.kind() == Result::Kind::rows) return result;
-  throw LockError(server_error(about_, result.error()).failure);
+  throw Error(server_error(about_, result.error()).failure);
 }
 
 Result OpenTransaction::call_for_hold(std::string_view function, Arguments arguments,
@@ -49,14 +49,14 @@ Result OpenTransaction::call_for_hold(std::string_view function, Arguments argum
     const bool elsewhere =
         error.state == "3F000" || error.state == "42883" || error.state == "42P01";
     if (elsewhere) refuse_hold(store, one_line(error.words));
-    throw LockError(server_error(about_, error).failure);
+    throw Error(server_error(about_, error).failure);
   }
   if (!result.text(0)) refuse_hold(store, "this connection leads to another database");
   return result;
 }
 
 void OpenTransaction::refuse_hold(const StoreId& store, const std::string& why) const {
-  throw LockError({Errc::misconfigured, about_ + ": the hold is in " + store.words + ": " + why});
+  throw Error({Errc::misconfigured, about_ + ": the hold is in " + store.words + ": " + why});
 }
 
 Failure OpenTransaction::commit() {

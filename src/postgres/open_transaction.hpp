@@ -14,7 +14,7 @@ namespace mortise::postgres {
 
 class OpenTransaction {
  public:
-  /// Throws `LockError` where there is none, or no function can be called in it.
+  /// Throws `Error` where there is none, or no function can be called in it.
   /// @param about what messages speak of: "lock a"
   OpenTransaction(pg_conn* connection, std::string_view schema, std::string about);
 

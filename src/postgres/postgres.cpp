@@ -14,11 +14,11 @@ namespace mortise::postgres {
 namespace {
 
 /// @return a role's name as a quoted identifier of SQL, which keeps every character as it is.
-/// @throws LockError (`misconfigured`) where no role can have that name
+/// @throws Error (`misconfigured`) where no role can have that name
 std::string quoted_role(const std::string& role) {
   constexpr std::size_t longest = 63;  // the server would cut the name, and mean another role
   const auto refuse = [](const std::string& words) {
-    throw LockError({Errc::misconfigured, "the role: " + words});
+    throw Error({Errc::misconfigured, "the role: " + words});
   };
   if (role.size() > longest) {
     refuse("its name has " + std::to_string(role.size()) + " bytes; PostgreSQL allows 63");
@@ -41,7 +41,7 @@ std::unique_ptr<Backend> backend(std::string_view url, Connector connector) {
   Settings settings = Settings::parse(url);
   // libpq asks a unix socket for its peer, and no other; what is to be checked must not be skipped.
   if (settings.names_peer()) {
-    throw LockError({Errc::unsupported, "URL: requirepeer of a connector's connection"});
+    throw Error({Errc::unsupported, "URL: requirepeer of a connector's connection"});
   }
   settings.connector = remote::shared(std::move(connector));
   return std::make_unique<PostgresBackend>(std::move(settings));
@@ -65,7 +65,7 @@ void migrate(std::string_view url, const Migration& options, std::chrono::millis
   const std::optional<PqError> error = run_script(keywords, text, wait);
   if (!error) return;
   // The advice to run this would lead nowhere: what is missing here is a role, or a right.
-  throw LockError(server_error("postgresql " + settings.where(), *error, Advice::none).failure);
+  throw Error(server_error("postgresql " + settings.where(), *error, Advice::none).failure);
 }
 
 std::optional<Holder> force_release(std::string_view url, std::string_view name,

@@ -26,9 +26,7 @@ using base::refuse_url;
 
 /// Refuses a value that may come from the environment or the service file. What a URL says does not
 /// stand in the words, only that it was the URL.
-[[noreturn]] void refuse(const std::string& words) {
-  throw LockError({Errc::misconfigured, words});
-}
+[[noreturn]] void refuse(const std::string& words) { throw Error({Errc::misconfigured, words}); }
 
 /// libpq ends a password at its first '@', if no '/' comes before that. The rest of a password that
 /// has another '@' would be a host, and the rest of one that has a '/' would be the database.

@@ -33,7 +33,7 @@ struct Settings {
   std::shared_ptr<const Connector> connector{};  ///< null: libpq connects
 
   /// Reads `postgresql://` and `postgres://` URLs.
-  /// @throws LockError (`misconfigured`) that never quotes a password
+  /// @throws Error (`misconfigured`) that never quotes a password
   static Settings parse(std::string_view url);
   /// @return the servers for messages: "10.0.0.1:5432, 10.0.0.2:5432".
   [[nodiscard]] std::string where() const;
@@ -41,7 +41,7 @@ struct Settings {
   [[nodiscard]] bool names_peer() const noexcept;
 };
 
-/// @throws LockError (`misconfigured`) where it is no plain lower-case identifier
+/// @throws Error (`misconfigured`) where it is no plain lower-case identifier
 void check_identifier(base::Literal what, const std::string& name);
 
 }  // namespace mortise::postgres

@@ -26,7 +26,7 @@ OpenTransaction transaction_of(pg_conn* connection, const Guard& guard, std::str
 }
 
 void look_again(OpenTransaction& transaction, const Guard& guard) {
-  if (!guard) throw LockError({Errc::lost, "postgresql: the guard holds nothing"});
+  if (!guard) throw Error({Errc::lost, "postgresql: the guard holds nothing"});
   const std::string name = guard.name();
   Arguments arguments;
   arguments.bytes(name).integer(
@@ -34,7 +34,7 @@ void look_again(OpenTransaction& transaction, const Guard& guard) {
   const Result result =
       transaction.call_for_hold("guard($1, $2)", std::move(arguments), guard.store());
   if (result.flag(0).value_or(false)) return;
-  throw LockError({Errc::lost, one_line(name) + ": the hold is over: roll back"});
+  throw Error({Errc::lost, one_line(name) + ": the hold is over: roll back"});
 }
 
 }  // namespace
@@ -48,14 +48,14 @@ void commit(pg_conn* connection, const Guard& guard, std::string_view schema) {
   OpenTransaction transaction = transaction_of(connection, guard, schema);
   look_again(transaction, guard);
   const Failure failure = transaction.commit();
-  if (failure) throw LockError(failure);
+  if (failure) throw Error(failure);
 }
 
 bool lock_in(pg_conn* connection, std::string_view name, std::chrono::milliseconds wait,
              std::string_view schema) {
   OpenTransaction transaction(connection, schema, "lock " + one_line(name));
   if (name.empty() || name.size() > core::longest_name) {
-    throw LockError({Errc::misconfigured, "postgresql: a lock's name has 1 to 512 bytes"});
+    throw Error({Errc::misconfigured, "postgresql: a lock's name has 1 to 512 bytes"});
   }
   const Steady::time_point end = Steady::now() + base::bounded_wait(wait);
   auto pause = first_wait;
@@ -69,7 +69,7 @@ bool lock_in(pg_conn* connection, std::string_view name, std::chrono::millisecon
     const std::string_view answer = result.text(0).value_or("");
     if (answer == "T") return true;
     if (answer != "H" && answer != "B") {
-      throw LockError({Errc::protocol, "postgresql: an answer that makes no sense"});
+      throw Error({Errc::protocol, "postgresql: an answer that makes no sense"});
     }
     if (Steady::now() >= end) return false;
     // A lease ends without a word to this connection.

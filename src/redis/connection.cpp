@@ -278,7 +278,7 @@ void Connection::give_up_address(const Failure& why, Instant now) {
 void Connection::greet() {
   try {
     greeting_.emplace(settings_, inbox_);
-  } catch (const LockError& error) {
+  } catch (const Error& error) {
     drop({error.errc(), where_ + ": " + base::words_of(error)});
     return;
   }

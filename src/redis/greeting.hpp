@@ -26,7 +26,7 @@ struct ServerFacts {
 class Greeting {
  public:
   /// @param inbox the channel to subscribe to at the end; empty = none
-  /// @throws LockError (`misconfigured`): the password's file
+  /// @throws Error (`misconfigured`): the password's file
   Greeting(const Settings& settings, const std::string& inbox);
 
   /// @return the bytes to send.

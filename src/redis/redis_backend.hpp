@@ -35,7 +35,7 @@ namespace mortise::redis {
 /// script may be repeated.
 class RedisBackend final : public Backend, private Server::User {
  public:
-  /// @throws LockError (`misconfigured`): a file of the TLS settings
+  /// @throws Error (`misconfigured`): a file of the TLS settings
   explicit RedisBackend(Settings settings);
   ~RedisBackend() override;
 

@@ -153,7 +153,7 @@ void SentinelTalk::say() {
         add(Step::authenticate, {"AUTH", asked.credentials.user, *password});
       }
     }
-  } catch (const LockError& error) {  // the password's file
+  } catch (const Error& error) {  // the password's file
     return fail(error.errc(), base::words_of(error));
   }
   add(Step::epoch, {"SENTINEL", "MASTER", asked.master});

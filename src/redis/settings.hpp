@@ -49,7 +49,7 @@ struct Settings {
 
   /// Reads `redis://`, `rediss://`, `redis+unix://`, `redis+sentinel://`, `rediss+sentinel://`,
   /// `redis+cluster://` and `rediss+cluster://`.
-  /// @throws LockError (`misconfigured`, or `unsupported` for what a cluster has not)
+  /// @throws Error (`misconfigured`, or `unsupported` for what a cluster has not)
   static Settings parse(std::string_view text);
   /// @return the server, for messages: "redis 10.0.0.1:6379", "redis mymaster of 10.0.0.1:26379".
   [[nodiscard]] std::string where() const;

@@ -39,7 +39,7 @@ namespace mortise::redlock {
 /// connection's, looks at atomics and at `Holds` only.
 class RedlockBackend final : public Backend, private Node::User {
  public:
-  /// @throws LockError (`misconfigured`): a file of the TLS settings
+  /// @throws Error (`misconfigured`): a file of the TLS settings
   explicit RedlockBackend(Settings settings);
   ~RedlockBackend() override;
 

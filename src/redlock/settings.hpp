@@ -14,7 +14,7 @@ struct Settings {
   std::vector<redis::Settings> nodes{};  ///< 3 to 15
 
   /// Reads `redlock://`, `redlocks://` and `redlock+unix://` URLs.
-  /// @throws LockError (`misconfigured`)
+  /// @throws Error (`misconfigured`)
   static Settings parse(std::string_view text);
   /// @return the servers in words: "redlock a:6379,b:6379,c:6379".
   [[nodiscard]] std::string text() const;

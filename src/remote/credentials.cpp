@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t longest_password = 4096;
 
 [[noreturn]] void refuse_credentials(const std::string& words, Errc as = Errc::misconfigured) {
-  throw LockError(Failure(as, words));
+  throw Error(Failure(as, words));
 }
 
 Credentials with_parameters(base::Url& url, const std::string& before, Credentials credentials) {

@@ -21,16 +21,16 @@ struct Credentials {
   std::shared_ptr<std::atomic<bool>> used_before = std::make_shared<std::atomic<bool>>(false);
 
   /// Takes the parameters `password-file` and `password-env`, too.
-  /// @throws LockError (`misconfigured`) where the password is given more than once, or not found
+  /// @throws Error (`misconfigured`) where the password is given more than once, or not found
   [[nodiscard]] static Credentials of(base::Url& url);
   /// Those for other servers than the URL's own: the parameters `<before>user`,
   /// `<before>password-file` and `<before>password-env`; no password stands in the URL itself.
-  /// @throws LockError (`misconfigured`) likewise
+  /// @throws Error (`misconfigured`) likewise
   [[nodiscard]] static Credentials of(base::Url& url, const std::string& before);
   /// @return whether a password is given, wherever it is.
   [[nodiscard]] bool has_password() const noexcept { return password || !password_file.empty(); }
   /// @return the password of now; nothing = none is given
-  /// @throws LockError that names the parameter and what is wrong with its file, but not the file:
+  /// @throws Error that names the parameter and what is wrong with its file, but not the file:
   /// `misconfigured` before the file was read once, `unavailable` later, since somebody replaces
   /// it; `exhausted` where this process has no descriptor or memory left
   [[nodiscard]] std::optional<std::string> current() const;

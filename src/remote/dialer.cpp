@@ -107,7 +107,7 @@ Dialed call(const Connector& connector, const std::string& host, std::uint16_t p
 }  // namespace
 
 std::shared_ptr<const Connector> shared(Connector connector) {
-  if (!connector) throw LockError({Errc::misconfigured, "an empty connector"});
+  if (!connector) throw Error({Errc::misconfigured, "an empty connector"});
   return std::make_shared<const Connector>(std::move(connector));
 }
 
@@ -223,7 +223,7 @@ void Dialer::start() {
   try {
     base::detached_thread([shared = shared_] { shared->run(); });
     shared_->running = true;
-  } catch (const LockError& error) {
+  } catch (const Error& error) {
     know(base::words_of(error), error.errc());
   } catch (const std::bad_alloc&) {
     know("no memory to call the connector", Errc::exhausted);

@@ -20,7 +20,7 @@ namespace mortise::remote {
 /// What to say where the connector hangs.
 inline constexpr const char* connector_is_late = "the connector gives no connection in time";
 
-/// @throws LockError (`misconfigured`) where there is nothing to call
+/// @throws Error (`misconfigured`) where there is nothing to call
 [[nodiscard]] std::shared_ptr<const Connector> shared(Connector connector);
 
 /// What came of a call: a connected stream socket that does not block, or the words of the failure

@@ -20,7 +20,7 @@ void OneShotHost::run(const Operation& operation, std::chrono::milliseconds at_m
 
 std::optional<Holder> force_release(Backend& backend, std::string_view name,
                                     std::chrono::milliseconds wait, Token of) {
-  if (name.empty()) throw LockError({Errc::misconfigured, "the lock's name is empty"});
+  if (name.empty()) throw Error({Errc::misconfigured, "the lock's name is empty"});
   OneShotHost host;
   const auto operation = std::make_shared<ForcedRelease>(std::string(name), of);
   backend.start(host);
@@ -31,9 +31,9 @@ std::optional<Holder> force_release(Backend& backend, std::string_view name,
   const std::optional<Failure> trouble = operation->trouble();
   backend.stop();
   if (done && !operation->failure()) return operation->holder();
-  if (done) throw LockError(operation->failure());
-  throw LockError(trouble ? *trouble
-                          : Failure{Errc::unavailable, backend.describe() + ": no answer in time"});
+  if (done) throw Error(operation->failure());
+  throw Error(trouble ? *trouble
+                      : Failure{Errc::unavailable, backend.describe() + ": no answer in time"});
 }
 
 }  // namespace mortise::remote

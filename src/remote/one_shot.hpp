@@ -40,7 +40,7 @@ class OneShotHost final : public Host {
 /// @param of the hold that is meant, and no other; 0 = whichever is found
 /// @return what was answered
 /// @errors `misconfigured` (an empty name), `unavailable` (no answer in time), and what the
-/// request fails with; thrown as `LockError`
+/// request fails with; thrown as `Error`
 [[nodiscard]] std::optional<Holder> force_release(Backend& backend, std::string_view name,
                                                   std::chrono::milliseconds wait, Token of);
 

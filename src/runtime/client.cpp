@@ -38,17 +38,17 @@ Failure without(const Backend& backend, Mode mode, std::string_view words) {
 }  // namespace
 
 Client::Client(std::unique_ptr<Backend> backend, ClientOptions options) {
-  if (!backend) throw LockError({Errc::misconfigured, "the client was given no backend"});
+  if (!backend) throw Error({Errc::misconfigured, "the client was given no backend"});
   raise_if(core::check(options));
   options.give_up = std::min<std::chrono::milliseconds>(options.give_up, base::longest_span);
   options.turn = std::min<std::chrono::milliseconds>(options.turn, base::longest_span);
   try {
     state_ = std::make_shared<runtime::ClientState>(std::move(backend), std::move(options));
     state_->start();
-  } catch (const LockError&) {
+  } catch (const Error&) {
     throw;
   } catch (const std::system_error& error) {
-    throw LockError({Errc::exhausted, std::string("opening the client: ") + error.what()});
+    throw Error({Errc::exhausted, std::string("opening the client: ") + error.what()});
   }
 }
 
@@ -68,51 +68,50 @@ Client::~Client() {
   runtime::drop(std::move(state_));
 }
 
-Lock Client::lock(std::string_view name, const LockOptions& options) {
+Lock Client::make_lock(std::string_view name, const LockOptions& options) {
   raise_if(core::check_name(name));
   raise_if(core::check(options));
-  if (!opened(state_).alive()) throw LockError(opened(state_).closed_failure());
+  if (!opened(state_).alive()) throw Error(opened(state_).closed_failure());
   const Backend& backend = opened(state_).backend();
   const Capabilities can = backend.capabilities();
   if (options.mode == Mode::shared && can.shared_mode != Support::yes) {
-    throw LockError(without(backend, Mode::shared, ": it has no readers, only owners"));
+    throw Error(without(backend, Mode::shared, ": it has no readers, only owners"));
   }
   if (options.min_hold > std::chrono::milliseconds(0) && can.min_hold != Support::yes) {
-    throw LockError(
-        {Errc::unsupported, backend.describe() +
-                                ": LockOptions::min_hold: a name is free there as soon as "
-                                "its client is gone; Client::once() is remembered"});
+    throw Error({Errc::unsupported, backend.describe() +
+                                        ": LockOptions::min_hold: a name is free there as soon as "
+                                        "its client is gone; Client::make_once() is remembered"});
   }
   return {opened(state_).slot(name), opened(state_).terms(options)};
 }
 
-ReadWriteLock Client::read_write_lock(std::string_view name, const LockOptions& options) {
+ReadWriteLock Client::make_read_write_lock(std::string_view name, const LockOptions& options) {
   LockOptions reader = options;
   LockOptions writer = options;
   reader.mode = Mode::shared;
   writer.mode = Mode::exclusive;
-  return {lock(name, reader), lock(name, writer)};
+  return {make_lock(name, reader), make_lock(name, writer)};
 }
 
-Semaphore Client::semaphore(std::string_view name, std::uint32_t permits,
-                            const LockOptions& options) {
+Semaphore Client::make_semaphore(std::string_view name, std::uint32_t permits,
+                                 const LockOptions& options) {
   raise_if(core::check_semaphore(name));
   raise_if(core::check(permits, options));
-  if (!opened(state_).alive()) throw LockError(opened(state_).closed_failure());
+  if (!opened(state_).alive()) throw Error(opened(state_).closed_failure());
   const Backend& backend = opened(state_).backend();
   if (backend.capabilities().permits != Support::yes) {
-    throw LockError(without(backend, Mode::permit, ": it has no semaphores"));
+    throw Error(without(backend, Mode::permit, ": it has no semaphores"));
   }
   return {opened(state_).permit(name, Owner::unique()), opened(state_).terms(options, permits)};
 }
 
-Once Client::once(std::string_view key, const OnceOptions& options) {
+Once Client::make_once(std::string_view key, const OnceOptions& options) {
   raise_if(core::check_key(key));
   raise_if(core::check(options));
-  if (!opened(state_).alive()) throw LockError(opened(state_).closed_failure());
+  if (!opened(state_).alive()) throw Error(opened(state_).closed_failure());
   Backend& backend = opened(state_).backend();
   if (backend.capabilities().once != Support::yes) {
-    throw LockError(without(backend, Mode::once, ": it cannot remember keys"));
+    throw Error(without(backend, Mode::once, ": it cannot remember keys"));
   }
   const LockOptions hold{.lease = options.lease, .label = options.label};
   return {opened(state_).key(key), opened(state_).terms(hold),

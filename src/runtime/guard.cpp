@@ -16,7 +16,7 @@ Guard::Guard() noexcept = default;
 // throws: there may be no memory for the stop state.
 Guard::Guard(Lock& lock, const AcquireOptions& options) : Guard() {
   take(lock, options);
-  if (failure_ && !is_contention(failure_.code)) throw LockError(failure_);
+  if (failure_ && !is_contention(failure_.code)) throw Error(failure_);
 }
 
 Guard::Guard(Lock& lock, const AcquireOptions& options, std::error_code& ec) : Guard() {
@@ -54,7 +54,7 @@ Guard::Guard(Guard&& other) noexcept
 
 Guard& Guard::operator=(Guard&& other) noexcept {
   if (this != &other) {
-    release();
+    unlock();
     slot_ = std::move(other.slot_);
     mode_ = other.mode_;
     owner_ = other.owner_;
@@ -66,9 +66,9 @@ Guard& Guard::operator=(Guard&& other) noexcept {
   return *this;
 }
 
-Guard::~Guard() { release(); }
+Guard::~Guard() { unlock(); }
 
-Released Guard::release() noexcept {
+Released Guard::unlock() noexcept {
   if (!slot_) return Released::was_lost;
   Released outcome = Released::unknown;
   try {

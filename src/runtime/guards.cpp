@@ -49,7 +49,7 @@ Guards::Guards(Guards&& other) noexcept
 
 Guards& Guards::operator=(Guards&& other) noexcept {
   if (this != &other) {
-    release();
+    unlock();
     holds_ = std::exchange(other.holds_, false);
     slots_ = std::exchange(other.slots_, {});
     owner_ = other.owner_;
@@ -60,9 +60,9 @@ Guards& Guards::operator=(Guards&& other) noexcept {
   return *this;
 }
 
-Guards::~Guards() { release(); }
+Guards::~Guards() { unlock(); }
 
-Released Guards::release() noexcept {
+Released Guards::unlock() noexcept {
   if (!std::exchange(holds_, false)) return Released::was_lost;
   const Released outcome = runtime::release_all(slots_, owner_, runtime::Unlocking::guard);
   for (runtime::HeldSlot& held : slots_) runtime::drop(std::move(held.slot));
@@ -83,7 +83,7 @@ Guards lock_all(std::span<const std::reference_wrapper<Lock>> locks,
                 const AcquireOptions& options) {
   Guards guards;
   guards.take(locks, options);
-  if (guards.failure_ && !is_contention(guards.failure_.code)) throw LockError(guards.failure_);
+  if (guards.failure_ && !is_contention(guards.failure_.code)) throw Error(guards.failure_);
   return guards;
 }
 

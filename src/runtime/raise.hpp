@@ -11,13 +11,13 @@
 namespace mortise::runtime {
 
 inline void raise_if(const Failure& failure) {
-  if (failure) throw LockError(failure);
+  if (failure) throw Error(failure);
 }
 
 /// @return what an exception says that ended a request: its own code, or `exhausted`, since a
 /// system call that throws is one that makes a thread or a descriptor.
 [[nodiscard]] inline Failure failure_of(const std::system_error& error) {
-  const auto* const typed = dynamic_cast<const LockError*>(&error);
+  const auto* const typed = dynamic_cast<const Error*>(&error);
   if (typed == nullptr) return {Errc::exhausted, error.what()};
   return {typed->errc(), base::words_of(*typed)};
 }

@@ -18,7 +18,7 @@ namespace mortise::runtime {
 /// @param may_wait for how long the caller may still wait; asked again and again, since that may
 /// end at any moment. What is not answered by then the background finishes. Empty = for as long as
 /// a release is waited for.
-/// @return as `Guards::release()`.
+/// @return as `Guards::unlock()`.
 Released release_all(std::span<const HeldSlot> slots, Owner owner, Unlocking by,
                      const std::function<core::Nanos()>& may_wait = {}) noexcept;
 

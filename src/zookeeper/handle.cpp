@@ -185,8 +185,8 @@ Handle::Handle(const Options& options, User& user)
                             ZOO_NO_LOG_CLIENTENV, nullptr);
   if (handle_ == nullptr) {
     const int error = errno;
-    throw LockError({error == EINVAL ? Errc::misconfigured : Errc::exhausted,
-                     std::string("the ZooKeeper C client: ") + std::strerror(error)});
+    throw Error({error == EINVAL ? Errc::misconfigured : Errc::exhausted,
+                 std::string("the ZooKeeper C client: ") + std::strerror(error)});
   }
   zoo_set_servers_resolution_delay(handle_, -1);
   if (!options.credentials.empty()) {

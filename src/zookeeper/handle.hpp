@@ -91,7 +91,7 @@ class Handle {
     std::chrono::milliseconds session{};
   };
 
-  /// @throws LockError (`exhausted`, `misconfigured`)
+  /// @throws Error (`exhausted`, `misconfigured`)
   Handle(const Options& options, User& user);
   Handle(const Handle&) = delete;
   Handle& operator=(const Handle&) = delete;

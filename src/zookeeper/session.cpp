@@ -121,7 +121,7 @@ void Session::open(const std::string& servers, Hosts hosts, Instant now) {
                           .creator_only = settings_.creator_only,
                           .session = settings_.session},
           static_cast<Handle::User&>(*this));
-    } catch (const LockError& error) {
+    } catch (const Error& error) {
       over(now, {error.errc(), where_ + ": " + base::words_of(error)}, true);
       return;
     }

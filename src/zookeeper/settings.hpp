@@ -37,10 +37,10 @@ struct Settings {
   bool creator_only = false;      ///< nodes are for the same credentials alone
 
   /// Reads `zookeeper://` and `zookeeper+tls://` URLs.
-  /// @throws LockError (`misconfigured`)
+  /// @throws Error (`misconfigured`)
   static Settings parse(std::string_view text);
   /// @return "user:password" of now; nothing = no credentials
-  /// @throws LockError (`misconfigured`) that names the file of the password
+  /// @throws Error (`misconfigured`) that names the file of the password
   [[nodiscard]] std::optional<std::string> digest() const;
   /// @return the servers for messages: "a:2181,b:2181".
   [[nodiscard]] std::string text() const;

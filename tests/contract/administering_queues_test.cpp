@@ -22,7 +22,7 @@ MORTISE_TEST(Administering, AQueueTellsWhoHolds, Quality::queues) {
   Client asking = client();
   for (const std::string& name : hostile_names()) {
     EXPECT_TRUE(asking.queue(name, patiently).holders.empty()) << ::testing::PrintToString(name);
-    Lock lock = one.lock(name, {.lease = 60s, .label = "the gr\xc3\xbcn holder"});
+    Lock lock = one.make_lock(name, {.lease = 60s, .label = "the gr\xc3\xbcn holder"});
     lock.lock();
     const NameQueue queue = asking.queue(name, patiently);
     ASSERT_EQ(queue.holders.size(), 1U) << ::testing::PrintToString(name);
@@ -46,7 +46,7 @@ MORTISE_TEST(Administering, AQueueTellsWhoHolds, Quality::queues) {
 /// One client with a thread that waits for "name".
 struct Waits {
   Waits(Client opened, const std::string& label)
-      : client(std::move(opened)), lock(client.lock("name", {.lease = 60s, .label = label})) {
+      : client(std::move(opened)), lock(client.make_lock("name", {.lease = 60s, .label = label})) {
     served = thread.start([this] {
       lock.lock();
       lock.unlock();
@@ -61,7 +61,7 @@ struct Waits {
 MORTISE_TEST(Administering, AQueueTellsWhoWaitsInTurn, Quality::waiters) {
   Client one = client();
   Client asking = client();
-  Lock held = one.lock("name", for_long());
+  Lock held = one.make_lock("name", for_long());
   held.lock();
   std::deque<Waits> waiters;
   std::vector<std::string> labels;
@@ -108,7 +108,7 @@ MORTISE_TEST(Administering, AQueueTellsWhoWaitsInTurn, Quality::waiters) {
 MORTISE_TEST(Administering, LooksChangeNothing, Quality::lists, Quality::queues) {
   Client one = client();
   Client asking = client();
-  Lock lock = one.lock("a", for_long());
+  Lock lock = one.make_lock("a", for_long());
   lock.lock();
   const Token before = lock.token();
   for (int i = 0; i < 20; ++i) {
@@ -119,11 +119,11 @@ MORTISE_TEST(Administering, LooksChangeNothing, Quality::lists, Quality::queues)
   EXPECT_EQ(lock.token(), before);
   EXPECT_GT(lock.valid_for(), 0ns);
   EXPECT_EQ(lock.release(), Released::released);
-  Lock other = asking.lock("a", for_long());
+  Lock other = asking.make_lock("a", for_long());
   other.lock();
   EXPECT_GT(other.token(), before);
   other.unlock();
-  Lock free = asking.lock("free", for_long());
+  Lock free = asking.make_lock("free", for_long());
   EXPECT_TRUE(free.try_lock());
   free.unlock();
 }
@@ -131,7 +131,7 @@ MORTISE_TEST(Administering, LooksChangeNothing, Quality::lists, Quality::queues)
 MORTISE_TEST(Administering, AHoldIsEndedAndItsHolderTold, Quality::forces) {
   Client one = client();
   Client other = client();
-  Lock lock = one.lock("a", {.lease = 3 * short_lease(), .label = "robbed"});
+  Lock lock = one.make_lock("a", {.lease = 3 * short_lease(), .label = "robbed"});
   EXPECT_TRUE(other.force_release("a", {.wait = patience}).empty()) << "it was free";
   lock.lock();
   const Token old = lock.token();
@@ -140,19 +140,19 @@ MORTISE_TEST(Administering, AHoldIsEndedAndItsHolderTold, Quality::forces) {
   ASSERT_EQ(ended.size(), 1U);
   EXPECT_EQ(ended.front().label, "robbed");
   EXPECT_EQ(ended.front().token, old);
-  Lock next = other.lock("a", for_long());
+  Lock next = other.make_lock("a", for_long());
   ASSERT_TRUE(next.try_lock_for(patience));
   EXPECT_GT(next.token(), old);
   EXPECT_TRUE(eventually([&] { return lost.stop_requested(); }));
   EXPECT_EQ(lock.release(), Released::was_lost);
-  EXPECT_EQ(other.lock("a").holder()->token, next.token());
+  EXPECT_EQ(other.make_lock("a").holder()->token, next.token());
   EXPECT_EQ(next.release(), Released::released);
 }
 
 MORTISE_TEST(Administering, OnlyTheHoldThatIsMeantIsEnded, Quality::forces) {
   Client one = client();
   Client other = client();
-  Lock lock = one.lock("a", for_long());
+  Lock lock = one.make_lock("a", for_long());
   lock.lock();
   const Token first = lock.token();
   lock.unlock();
@@ -160,10 +160,10 @@ MORTISE_TEST(Administering, OnlyTheHoldThatIsMeantIsEnded, Quality::forces) {
   const Token second = lock.token();
   ASSERT_LT(first, second);
   EXPECT_TRUE(other.force_release("a", {.of = first, .wait = patience}).empty());
-  EXPECT_EQ(other.lock("a").holder()->token, second);
-  EXPECT_FALSE(other.lock("a").try_lock());
+  EXPECT_EQ(other.make_lock("a").holder()->token, second);
+  EXPECT_FALSE(other.make_lock("a").try_lock());
   ASSERT_EQ(other.force_release("a", {.of = second, .wait = patience}).size(), 1U);
-  EXPECT_FALSE(other.lock("a").holder());
+  EXPECT_FALSE(other.make_lock("a").holder());
   EXPECT_TRUE(other.force_release("a", {.of = second, .wait = patience}).empty());
   lock.unlock();
 }
@@ -173,8 +173,8 @@ MORTISE_TEST(Administering, AWaiterHasTheNameOfWhomeverWasRobbed, Quality::force
   Client other = client();
   Client waiting = client();
   for (const std::string& name : {std::string("a"), std::string("{*\0%/", 5)}) {
-    Lock lock = one.lock(name, for_long());
-    Lock wanted = waiting.lock(name, for_long());
+    Lock lock = one.make_lock(name, for_long());
+    Lock wanted = waiting.make_lock(name, for_long());
     lock.lock();
     Worker worker;
     auto served = worker.start([&] {

@@ -16,7 +16,7 @@ const QueueOptions in_time{.wait = patience};
 struct Reads {
   Reads(Client opened, const std::string& label)
       : client(std::move(opened)),
-        lock(client.lock("name", {.lease = 60s, .label = label, .mode = Mode::shared})),
+        lock(client.make_lock("name", {.lease = 60s, .label = label, .mode = Mode::shared})),
         label_(label) {
     lock.lock();
   }
@@ -71,8 +71,8 @@ MORTISE_TEST(Administering, AQueueTellsHowEachWaitsAndHolds, Quality::waiters, Q
   Client writing = client();
   Client late = client();
   Reads reader(client(), "reader");
-  Lock writer = writing.lock("name", {.lease = 60s, .label = "writer"});
-  Lock next = late.lock("name", {.lease = 60s, .label = "late", .mode = Mode::shared});
+  Lock writer = writing.make_lock("name", {.lease = 60s, .label = "writer"});
+  Lock next = late.make_lock("name", {.lease = 60s, .label = "late", .mode = Mode::shared});
   Worker first;
   Worker second;
   const auto waits = [](Lock& lock) {
@@ -100,8 +100,8 @@ MORTISE_TEST(Administering, AQueueTellsAnOwnerAndItsReader, Quality::queues_of_b
              Quality::shared) {
   Client one = client();
   Client asking = client();
-  Lock owner = one.lock("name", {.lease = 60s, .label = "owner"});
-  Lock reader = one.lock("name", {.lease = 60s, .label = "reader", .mode = Mode::shared});
+  Lock owner = one.make_lock("name", {.lease = 60s, .label = "owner"});
+  Lock reader = one.make_lock("name", {.lease = 60s, .label = "reader", .mode = Mode::shared});
   owner.lock();
   const Token own = owner.token();
   reader.lock();
@@ -119,10 +119,10 @@ MORTISE_TEST(Administering, AQueueTellsAnOwnerAndItsReader, Quality::queues_of_b
 MORTISE_TEST(Administering, AQueueTellsEachPermit, Quality::queues_of_many, Quality::permits) {
   Client one = client();
   Client asking = client();
-  Semaphore gate = one.semaphore("name", 3, {.lease = 60s, .label = "permits"});
+  Semaphore gate = one.make_semaphore("name", 3, {.lease = 60s, .label = "permits"});
   Permit a = gate.acquire({.owner = Owner::unique()});
   Permit b = gate.acquire({.owner = Owner::unique()});
-  Lock lock = one.lock("name", {.lease = 60s, .label = "owner"});
+  Lock lock = one.make_lock("name", {.lease = 60s, .label = "owner"});
   lock.lock();
   std::vector<HolderEntry> holders = asking.queue("name", in_time).holders;
   ASSERT_EQ(holders.size(), 3U);
@@ -130,11 +130,11 @@ MORTISE_TEST(Administering, AQueueTellsEachPermit, Quality::queues_of_many, Qual
   expect_tells(holders, "permits", b.token(), Mode::permit);
   expect_tells(holders, "owner", lock.token(), Mode::exclusive);
   lock.unlock();
-  a.release();
+  a.unlock();
   holders = asking.queue("name", in_time).holders;
   ASSERT_EQ(holders.size(), 1U);
   expect_tells(holders, "permits", b.token(), Mode::permit);
-  b.release();
+  b.unlock();
 }
 
 MORTISE_TEST(Administering, ANameThatIsReadIsListed, Quality::lists, Quality::shared) {
@@ -147,10 +147,10 @@ MORTISE_TEST(Administering, ANameThatIsReadIsListed, Quality::lists, Quality::sh
 
 MORTISE_TEST(Administering, ASemaphoreIsNotListed, Quality::lists, Quality::permits) {
   Client one = client();
-  Semaphore gate = one.semaphore("name", 2, {.lease = 60s});
+  Semaphore gate = one.make_semaphore("name", 2, {.lease = 60s});
   const Permit permit = gate.acquire();
   EXPECT_TRUE(one.list("", {.wait = patience}).names.empty()) << "it is no lock";
-  Lock lock = one.lock("name", {.lease = 60s});
+  Lock lock = one.make_lock("name", {.lease = 60s});
   const std::lock_guard hold(lock);
   EXPECT_EQ(one.list("", {.wait = patience}).names, std::vector<std::string>{"name"});
 }
@@ -170,11 +170,11 @@ MORTISE_TEST(Administering, OneReaderIsEndedAndTheOthersReadOn, Quality::forces,
     EXPECT_EQ(other.queue("name", in_time).holders.size(), 2U);
   }
   EXPECT_TRUE(other.force_release("name", {.of = token, .wait = patience}).empty());
-  EXPECT_FALSE(other.lock("name", {.lease = 60s}).try_lock());
+  EXPECT_FALSE(other.make_lock("name", {.lease = 60s}).try_lock());
   EXPECT_EQ(meant.lock.release(), Released::was_lost);
   EXPECT_EQ(readers[0].lock.release(), Released::released);
   EXPECT_EQ(readers[2].lock.release(), Released::released);
-  Lock next = other.lock("name", {.lease = 60s});
+  Lock next = other.make_lock("name", {.lease = 60s});
   ASSERT_TRUE(next.try_lock());
   EXPECT_GT(next.token(), token);
   next.unlock();
@@ -185,7 +185,7 @@ MORTISE_TEST(Administering, AllReadersAreEndedTogether, Quality::forces, Quality
   std::deque<Reads> readers;
   for (int i = 0; i < 3; ++i) readers.emplace_back(client(), "reader " + std::to_string(i));
   EXPECT_FALSE(other.force_release("name", {.wait = patience}).empty());
-  Lock next = other.lock("name", {.lease = 60s});
+  Lock next = other.make_lock("name", {.lease = 60s});
   ASSERT_TRUE(next.try_lock_for(patience));
   for (Reads& each : readers) {
     EXPECT_GT(next.token(), each.lock.token());
@@ -197,8 +197,8 @@ MORTISE_TEST(Administering, AllReadersAreEndedTogether, Quality::forces, Quality
 MORTISE_TEST(Administering, OnePermitIsEnded, Quality::forces, Quality::permits) {
   Client one = client();
   Client other = client();
-  Semaphore gate = one.semaphore("name", 2, {.lease = 60s, .label = "permits"});
-  Semaphore theirs = other.semaphore("name", 2, {.lease = 60s});
+  Semaphore gate = one.make_semaphore("name", 2, {.lease = 60s, .label = "permits"});
+  Semaphore theirs = other.make_semaphore("name", 2, {.lease = 60s});
   Permit a = gate.acquire({.owner = Owner::unique()});
   Permit b = gate.acquire({.owner = Owner::unique()});
   ASSERT_FALSE(theirs.try_acquire());

@@ -49,9 +49,9 @@ MORTISE_TEST(Administering, ListsWhatIsHeldAndNothingElse, Quality::lists) {
   Client one = client();
   Client asking = client();
   EXPECT_EQ(names_of(asking, ""), NameList{});
-  Lock a = one.lock("a", long_lease());
-  Lock b = one.lock("b", long_lease());
-  Lock freed = one.lock("freed", long_lease());
+  Lock a = one.make_lock("a", long_lease());
+  Lock b = one.make_lock("b", long_lease());
+  Lock freed = one.make_lock("freed", long_lease());
   for (Lock* const each : {&a, &b, &freed}) each->lock();
   freed.unlock();
   EXPECT_EQ(sorted(names_of(asking, "")), (NameList{"a", "b"}));
@@ -65,9 +65,9 @@ MORTISE_TEST(Administering, ListsWhatIsHeldAndNothingElse, Quality::lists) {
 
 MORTISE_TEST(Administering, ListsNoKeys, Quality::lists, Quality::once) {
   Client one = client();
-  mortise::Run running = one.once("a").begin();
+  mortise::Run running = one.make_once("a").begin();
   ASSERT_TRUE(running);
-  Lock lock = one.lock("b", long_lease());
+  Lock lock = one.make_lock("b", long_lease());
   lock.lock();
   EXPECT_EQ(names_of(one, ""), NameList{"b"});
   if (has(Quality::queues)) {
@@ -77,7 +77,7 @@ MORTISE_TEST(Administering, ListsNoKeys, Quality::lists, Quality::once) {
     EXPECT_TRUE(one.force_release("a", {.wait = patience}).empty());
   }
   running.succeed("");
-  EXPECT_EQ(one.once("a").look().state(), KeyState::succeeded);
+  EXPECT_EQ(one.make_once("a").look().state(), KeyState::succeeded);
 }
 
 MORTISE_TEST(Administering, ListsNoHoldThatHasLapsed, Quality::lists, Quality::leases,
@@ -85,7 +85,7 @@ MORTISE_TEST(Administering, ListsNoHoldThatHasLapsed, Quality::lists, Quality::l
   take_the_clock();
   Client one = client();
   Client asking = client();
-  Lock lock = one.lock("a", {.lease = 1s, .renew = false});
+  Lock lock = one.make_lock("a", {.lease = 1s, .renew = false});
   lock.lock();
   EXPECT_EQ(names_of(asking, ""), NameList{"a"});
   clock().advance(1s);
@@ -102,7 +102,7 @@ MORTISE_TEST(Administering, ListsNamesOfAnyBytesByAnyPrefix, Quality::lists) {
   for (const std::string& name : hostile_names()) {
     // Three bytes each where they are escaped, and that be kept whole.
     if (has(Quality::lists_long_names) || name.size() <= 30) names.push_back(name);
-    locks.push_back(one.lock(name, long_lease()));
+    locks.push_back(one.make_lock(name, long_lease()));
     locks.back().lock();
   }
   const NamePage all = asking.list("", {.limit = longest_page, .wait = patience});
@@ -130,7 +130,7 @@ MORTISE_TEST(Administering, PagesMissNoNameThatIsHeldThroughout, Quality::lists)
   Client asking = client();
   std::deque<Lock> locks;
   for (int i = 0; i < 1'000; ++i) {
-    locks.push_back(one.lock("held/" + std::to_string(i), long_lease()));
+    locks.push_back(one.make_lock("held/" + std::to_string(i), long_lease()));
     locks.back().lock();
   }
   std::atomic<bool> ends{false};
@@ -138,7 +138,7 @@ MORTISE_TEST(Administering, PagesMissNoNameThatIsHeldThroughout, Quality::lists)
   auto passing = passer.start([&, visitor = client()]() mutable {
     for (int i = 0; !ends.load(); ++i) {
       const char* const where = i % 3 == 0 ? "a" : i % 3 == 1 ? "held/5" : "z";
-      Lock passes = visitor.lock(where + std::string("+") + std::to_string(i % 500));
+      Lock passes = visitor.make_lock(where + std::string("+") + std::to_string(i % 500));
       std::error_code ec;
       if (passes.try_lock(ec)) passes.unlock(ec);
     }
@@ -166,7 +166,7 @@ MORTISE_TEST(Administering, APageIsAsSmallAsIsWished, Quality::lists) {
   NameList names;
   for (int i = 0; i < 20; ++i) {
     names.push_back("n" + std::to_string(i));
-    locks.push_back(one.lock(names.back(), long_lease()));
+    locks.push_back(one.make_lock(names.back(), long_lease()));
     locks.back().lock();
   }
   for (const std::size_t limit : {1U, 2U, 3U, 19U, 20U, 21U}) {
@@ -181,7 +181,7 @@ MORTISE_TEST(Administering, WhatCannotBeAskedIsRefusedInWords) {
     try {
       call();
       ADD_FAILURE() << "nothing was refused: " << word;
-    } catch (const LockError& error) {
+    } catch (const Error& error) {
       EXPECT_EQ(error.errc(), Errc::misconfigured) << error.what();
       EXPECT_NE(std::string(error.what()).find(word), std::string::npos) << error.what();
     }
@@ -202,7 +202,7 @@ MORTISE_TEST(Administering, WhatTheStoreCannotDoItSays) {
     try {
       call();
       EXPECT_TRUE(can || says == Support::unknown) << "it did what it cannot do";
-    } catch (const LockError& error) {
+    } catch (const Error& error) {
       EXPECT_FALSE(can) << error.what();
       const bool lacks_rights = says == Support::unknown && error.errc() == Errc::denied;
       EXPECT_TRUE(error.errc() == Errc::unsupported || lacks_rights) << error.what();
@@ -219,7 +219,7 @@ MORTISE_TEST(Administering, WhatTheStoreCannotDoItSays) {
 
 MORTISE_TEST(Administering, ACursorOfNobodyHarmsNothing, Quality::lists) {
   Client one = client();
-  Lock lock = one.lock("a", long_lease());
+  Lock lock = one.make_lock("a", long_lease());
   lock.lock();
   using namespace std::string_literals;
   for (const std::string& cursor :

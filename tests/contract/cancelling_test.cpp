@@ -14,9 +14,9 @@ namespace {
 MORTISE_TEST(Cancelling, ContentionIsAValue) {
   Client one = client();
   Client other = client();
-  Lock held = one.lock("name", {.label = "the holder"});
+  Lock held = one.make_lock("name", {.label = "the holder"});
   held.lock();
-  Lock wanted = other.lock("name");
+  Lock wanted = other.make_lock("name");
   std::error_code ec = Errc::protocol;
   EXPECT_FALSE(wanted.try_lock());
   EXPECT_FALSE(wanted.try_lock(ec));
@@ -38,9 +38,9 @@ MORTISE_TEST(Cancelling, ContentionIsAValue) {
 MORTISE_TEST(Cancelling, AnEmptyGuardKnowsTheHolder) {
   Client one = client();
   Client other = client();
-  Lock held = one.lock("name", {.label = "the holder"});
+  Lock held = one.make_lock("name", {.label = "the holder"});
   held.lock();
-  Lock wanted = other.lock("name");
+  Lock wanted = other.make_lock("name");
   for (const std::chrono::milliseconds wait : {0ms, answer_time}) {
     const Guard guard(wanted, {.wait = wait});
     EXPECT_FALSE(guard);
@@ -52,7 +52,7 @@ MORTISE_TEST(Cancelling, AnEmptyGuardKnowsTheHolder) {
     EXPECT_EQ(guard.holder()->label, "the holder");
   }
   Worker thread;
-  Lock same_client = one.lock("name");
+  Lock same_client = one.make_lock("name");
   thread.run([&] {
     const Guard guard(same_client, {.wait = 10ms});
     EXPECT_FALSE(guard);
@@ -65,9 +65,9 @@ MORTISE_TEST(Cancelling, AnEmptyGuardKnowsTheHolder) {
 MORTISE_TEST(Cancelling, AWaiterBehindAWaiterKnowsTheHolder) {
   Client one = client();
   Party other = party();
-  Lock held = one.lock("name", {.label = "the holder"});
+  Lock held = one.make_lock("name", {.label = "the holder"});
   held.lock();
-  Lock wanted = other.client.lock("name");
+  Lock wanted = other.client.make_lock("name");
   Worker first;
   std::stop_source stop;
   auto waits = first.start([&] { return wanted.acquire({.stop = stop.get_token()}); });
@@ -87,8 +87,8 @@ MORTISE_TEST(Cancelling, AWaiterBehindAWaiterKnowsTheHolder) {
 MORTISE_TEST(Cancelling, NoTimeMeansOneTry) {
   Client one = client();
   Client other = client();
-  Lock lock = one.lock("name");
-  Lock wanted = other.lock("name");
+  Lock lock = one.make_lock("name");
+  Lock wanted = other.make_lock("name");
   for (const std::chrono::nanoseconds wait : {0ns, -1ns, std::chrono::nanoseconds::min()}) {
     EXPECT_TRUE(lock.acquire({.wait = wait}));
     EXPECT_FALSE(wanted.acquire({.wait = wait}));
@@ -100,10 +100,10 @@ MORTISE_TEST(Cancelling, NoTimeMeansOneTry) {
 MORTISE_TEST(Cancelling, AStopTokenEndsTheWait) {
   Client one = client();
   Client other = client();
-  Lock held = one.lock("name");
+  Lock held = one.make_lock("name");
   held.lock();
   for (Client* const waiting : {&one, &other}) {  // behind a thread, and behind the server
-    Lock wanted = waiting->lock("name");
+    Lock wanted = waiting->make_lock("name");
     const auto reaction = [&] {
       std::stop_source stop;
       Worker waiter;
@@ -128,9 +128,9 @@ MORTISE_TEST(Cancelling, AStopTokenEndsTheWait) {
 MORTISE_TEST(Cancelling, IsNotThrown) {
   Client one = client();
   Client other = client();
-  Lock held = one.lock("name");
+  Lock held = one.make_lock("name");
   held.lock();
-  Lock wanted = other.lock("name");
+  Lock wanted = other.make_lock("name");
   std::stop_source stop;
   stop.request_stop();
   EXPECT_FALSE(wanted.acquire({.stop = stop.get_token()})) << "stopped before it began";
@@ -145,9 +145,9 @@ MORTISE_TEST(Cancelling, IsNotThrown) {
 MORTISE_TEST(Cancelling, LeavesNoPlaceInTheQueue, Hook::counts) {
   Client one = client();
   Client other = client();
-  Lock held = one.lock("name");
+  Lock held = one.make_lock("name");
   held.lock();
-  Lock wanted = other.lock("name");
+  Lock wanted = other.make_lock("name");
   Worker waiter;
   std::stop_source stop;
   auto stopped = waiter.start([&] { return wanted.acquire({.stop = stop.get_token()}); });
@@ -170,10 +170,10 @@ MORTISE_TEST(Cancelling, TheNextThreadTakesOverThePlaceInTheQueue, Quality::fair
   Client holder = client();
   Client ours = client();
   Client theirs = client();
-  Lock held = holder.lock("name");
+  Lock held = holder.make_lock("name");
   held.lock();
-  Lock wanted = ours.lock("name");
-  Lock rival = theirs.lock("name");
+  Lock wanted = ours.make_lock("name");
+  Lock rival = theirs.make_lock("name");
   std::stop_source stop;
   Worker first;
   Worker second;
@@ -201,8 +201,8 @@ MORTISE_TEST(Cancelling, OfOneWaiterServesTheOthers) {
   // Threads of one client; the first of them asks the server for all, and is the one who leaves.
   Client holder = client();
   Client ours = client();
-  Lock held = holder.lock("name");
-  Lock wanted = ours.lock("name");
+  Lock held = holder.make_lock("name");
+  Lock wanted = ours.make_lock("name");
   for (int leaving = 0; leaving < 3; ++leaving) {
     held.lock();
     std::vector<std::unique_ptr<Worker>> workers;
@@ -231,10 +231,10 @@ MORTISE_TEST(Cancelling, OfOneWaiterServesTheOthers) {
 MORTISE_TEST(Cancelling, AWaiterWithOtherOptionsIsNoSuccessor) {
   Client holder = client();
   Client ours = client();
-  Lock held = holder.lock("name");
+  Lock held = holder.make_lock("name");
   held.lock();
-  Lock wanted = ours.lock("name", {.label = "first"});
-  Lock different = ours.lock("name", {.label = "second"});
+  Lock wanted = ours.make_lock("name", {.label = "first"});
+  Lock different = ours.make_lock("name", {.label = "second"});
   std::stop_source stop;
   Worker first;
   Worker second;
@@ -255,8 +255,8 @@ MORTISE_TEST(Cancelling, AWaiterWithOtherOptionsIsNoSuccessor) {
 /// sleep only varies the moment; nothing depends on it.
 enum class Leaving { by_time, by_stop };
 void race(Client& holder, Client& waiting, Leaving leaving, bool answers_at_once) {
-  Lock held = holder.lock("name");
-  Lock wanted = waiting.lock("name");
+  Lock held = holder.make_lock("name");
+  Lock wanted = waiting.make_lock("name");
   const Owner owner = Owner::unique();
   Worker first;
   Worker second;
@@ -307,7 +307,7 @@ MORTISE_TEST(Cancelling, AStopRacesWithTheGrant) {
 
 MORTISE_TEST(Cancelling, ATryLooksOnceWhileAnotherThreadHolds) {
   Party both = party();
-  Lock lock = both.client.lock("name");
+  Lock lock = both.client.make_lock("name");
   lock.lock();
   const Probe::Counts before = both.probe->counts();
   Worker thread;

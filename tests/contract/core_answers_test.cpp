@@ -18,7 +18,7 @@ using test::patience;
 TEST_F(CoreAnswers, TokensCountGrantsAndHandOvers) {
   be_kind();
   Client client = open({.turn = 10s});
-  Lock lock = client.lock("name");
+  Lock lock = client.make_lock("name");
   lock.lock();
   EXPECT_EQ(lock.token().value(), 1001U * 1024);
   Worker worker;
@@ -36,14 +36,14 @@ TEST_F(CoreAnswers, WhatCanNotGetBetterFailsAtOnce) {
        {Errc::denied, Errc::misconfigured, Errc::unsupported, Errc::protocol, Errc::exhausted}) {
     script_->on_acquire = [&](const auto& operation) { operation->failed({errc, "script: no"}); };
     Client client = open();
-    Lock lock = client.lock("name");
+    Lock lock = client.make_lock("name");
     std::error_code ec;
     lock.lock(ec);
     EXPECT_EQ(ec, errc) << "however long the caller would wait";
     try {
       const Guard guard(lock);
       ADD_FAILURE() << "no exception";
-    } catch (const LockError& error) {
+    } catch (const Error& error) {
       EXPECT_EQ(error.errc(), errc);
       EXPECT_EQ(std::string(error.what()).find("script: no"), 0U) << error.what();
     }
@@ -56,7 +56,7 @@ TEST_F(CoreAnswers, AnImpossibleGrantNumberIsGivenBack) {
   for (const std::uint64_t number : {std::uint64_t{1} << 53U, ~std::uint64_t{0}}) {
     script_->on_acquire = [=, this](const auto& operation) { operation->granted(grant(number)); };
     Client client = open();
-    Lock lock = client.lock("name");
+    Lock lock = client.make_lock("name");
     std::error_code ec;
     lock.lock(ec);
     EXPECT_EQ(ec, Errc::protocol);
@@ -74,7 +74,7 @@ TEST_F(CoreAnswers, TheFirstAnswerCounts) {
     operation->failed({Errc::denied, "script"});
   };
   Client client = open();
-  Lock lock = client.lock("name");
+  Lock lock = client.make_lock("name");
   lock.lock();
   EXPECT_EQ(lock.token().value(), 7U * 1024);
   lock.unlock();
@@ -84,7 +84,7 @@ TEST_F(CoreAnswers, TheFirstAnswerCounts) {
 TEST_F(CoreAnswers, AGrantAfterTheCallerHasLeftIsReleasedOnce) {
   script_->on_release = [](const auto& operation) { operation->answered(Released::released); };
   Client client = open();
-  Lock lock = client.lock("name");
+  Lock lock = client.make_lock("name");
   std::error_code ec;
   std::stop_source stop;
   Worker worker;
@@ -108,7 +108,7 @@ TEST_F(CoreAnswers, AGrantInAnswerToTheCancelIsTaken) {
   script_->on_acquire = nullptr;
   script_->on_cancel = [this](const auto& operation) { operation->granted(grant(5)); };
   Client client = open();
-  Lock lock = client.lock("name");
+  Lock lock = client.make_lock("name");
   std::stop_source stop;
   Worker worker;
   const Owner owner = Owner::unique();
@@ -126,7 +126,7 @@ TEST_F(CoreAnswers, WhoWasForcedOutWhileItWaitedGoesOnAsAnotherAttempt) {
   be_kind();
   script_->on_acquire = nullptr;
   Client client = open();
-  Lock lock = client.lock("name");
+  Lock lock = client.make_lock("name");
   Worker worker;
   auto outcome = worker.start([&] { return lock.acquire({}); });
   ASSERT_TRUE(eventually([&] { return script_->acquires.load() == 1; }));
@@ -143,7 +143,7 @@ TEST_F(CoreAnswers, WhoWasForcedOutWhileItWaitedGoesOnAsAnotherAttempt) {
 TEST_F(CoreAnswers, AnAbandonedAttemptIsCancelledUntilItIsGone) {
   script_->on_release = [](const auto& operation) { operation->answered(Released::released); };
   Client client = open();
-  Lock lock = client.lock("name");
+  Lock lock = client.make_lock("name");
   Worker worker;
   std::stop_source stop;
   auto outcome = worker.start([&] { return lock.acquire({.stop = stop.get_token()}); });
@@ -163,7 +163,7 @@ TEST_F(CoreAnswers, AnUnansweredRequestIsAskedAgainUnderTheSameAttempt) {
   be_kind();
   script_->on_acquire = nullptr;
   Client client = open();
-  Lock lock = client.lock("name", {.lease = 3s});  // command time-out: 500 ms
+  Lock lock = client.make_lock("name", {.lease = 3s});  // command time-out: 500 ms
   Worker worker;
   auto outcome = worker.start([&] {
     lock.lock();
@@ -193,7 +193,7 @@ TEST_F(CoreAnswers, ASuccessorIsAskedAgainOnTheSameSchedule) {
   be_kind();
   script_->on_acquire = [](const auto& operation) { operation->queued(std::nullopt); };
   Client client = open();
-  Lock lock = client.lock("name");
+  Lock lock = client.make_lock("name");
   std::vector<std::unique_ptr<Worker>> workers;
   std::vector<std::future<bool>> outcomes;
   for (int i = 0; i < 4; ++i) {
@@ -217,7 +217,7 @@ TEST_F(CoreAnswers, AProvisionalLeaseIsRaisedEvenWithoutRenewal) {
   be_kind();
   script_->on_acquire = [this](const auto& operation) { operation->granted(grant(3, 2s)); };
   Client client = open();
-  Lock lock = client.lock("name", {.lease = 30s, .renew = false});
+  Lock lock = client.make_lock("name", {.lease = 30s, .renew = false});
   lock.lock();
   EXPECT_LT(lock.valid_for(), 2s);
   clock_->advance(667ms);
@@ -236,7 +236,7 @@ TEST_F(CoreAnswers, AProvisionalLeaseIsRaisedEvenWithoutRenewal) {
 TEST_F(CoreAnswers, ALateRenewalRevivesNothing) {
   be_kind();
   Client client = open();
-  Lock lock = client.lock("name");
+  Lock lock = client.make_lock("name");
   lock.lock();
   clock_->advance(10s);
   ASSERT_TRUE(eventually([&] { return script_->renewals.load() >= 1; }));
@@ -253,7 +253,7 @@ TEST_F(CoreAnswers, ALateRenewalRevivesNothing) {
 TEST_F(CoreAnswers, ARenewalOfAnEndedHoldIsNoBusinessOfTheNext) {
   be_kind();
   Client client = open();
-  Lock lock = client.lock("name");
+  Lock lock = client.make_lock("name");
   lock.lock();
   clock_->advance(10s);
   ASSERT_TRUE(eventually([&] { return script_->renewals.load() == 1; }));
@@ -269,7 +269,7 @@ TEST_F(CoreAnswers, ARenewalOfAnEndedHoldIsNoBusinessOfTheNext) {
 TEST_F(CoreAnswers, ARenewalNeverShortensAHold) {
   be_kind();
   Client client = open();
-  Lock lock = client.lock("name");
+  Lock lock = client.make_lock("name");
   lock.lock();
   const Instant granted = clock_->now();
   const Instant deadline = granted + lock.valid_for();
@@ -283,7 +283,7 @@ TEST_F(CoreAnswers, ARenewalNeverShortensAHold) {
 TEST_F(CoreAnswers, TheServersWordEndsAHoldAtOnce) {
   be_kind();
   Client client = open();
-  Lock lock = client.lock("name");
+  Lock lock = client.make_lock("name");
   lock.lock();
   const HoldId hold{.name = "name",
                     .attempt = script_->asked().back()->request().attempt,
@@ -304,7 +304,7 @@ TEST_F(CoreAnswers, TheServersWordEndsAHoldAtOnce) {
 TEST_F(CoreAnswers, AReleaseIsRepeatedAndBelieved) {
   be_kind();
   Client client = open();
-  Lock lock = client.lock("name", {.lease = 1'200ms});
+  Lock lock = client.make_lock("name", {.lease = 1'200ms});
   // The first answer is lost; the second finds nothing, because the first one worked.
   script_->on_release = [this](const auto& operation) {
     if (script_->releases.load() % 2 == 0) operation->answered(Released::was_lost);
@@ -319,7 +319,7 @@ TEST_F(CoreAnswers, AReleaseWithoutAnswerIsUnknownAndGoesOn) {
   be_kind();
   script_->on_release = nullptr;
   Client client = open();
-  Lock lock = client.lock("name", {.lease = 6s});
+  Lock lock = client.make_lock("name", {.lease = 6s});
   lock.lock();
   EXPECT_EQ(lock.release(), Released::unknown);
   EXPECT_EQ(lock.hold_count(), 0U);
@@ -334,7 +334,7 @@ TEST_F(CoreAnswers, ABackendThatRunsOutOfMemoryLeavesTheNameUsable) {
   be_kind();
   const auto kind = script_->on_acquire;
   Client client = open();
-  Lock lock = client.lock("name");
+  Lock lock = client.make_lock("name");
   script_->on_acquire = [](const auto&) { throw std::bad_alloc(); };
   EXPECT_THROW(lock.lock(), std::bad_alloc);
   EXPECT_THROW(static_cast<void>(lock.try_lock()), std::bad_alloc);
@@ -355,7 +355,7 @@ TEST_F(CoreAnswers, TroubleThatEndsJustInTimeIsNoContention) {
   be_kind();
   script_->on_acquire = nullptr;
   Client client(std::make_unique<ScriptedBackend>(script_), {.give_up = 1ms});
-  Lock lock = client.lock("name");
+  Lock lock = client.make_lock("name");
   for (int i = 0; i < 300; ++i) {
     Worker worker;
     const int before = script_->acquires.load();

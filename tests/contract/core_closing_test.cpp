@@ -38,7 +38,7 @@ TEST_F(CoreClosing, WaitsForAWaiterThatIsGivenAnAttemptMeanwhile) {
   std::atomic<int> releases_before_the_end{0};
   script_->on_stop = [&] { releases_before_the_end.store(script_->releases.load()); };
   Client client = open({.turn_handoffs = 0});
-  Lock lock = client.lock("name");
+  Lock lock = client.make_lock("name");
   const Owner owner = Owner::unique();
   ASSERT_TRUE(lock.acquire({.owner = owner}));
   Worker waiter;

@@ -27,7 +27,7 @@ TEST_F(CoreCorners, ATryBesideACallThatFindsNoServerIsToldSo) {
     operation->trouble({Errc::unavailable, "script: no way there"});
   };
   Client client = open({.give_up = 0ms});
-  Lock lock = client.lock("name");
+  Lock lock = client.make_lock("name");
   std::stop_source stop;
   Worker worker;
   auto waits = worker.start([&] { return lock.acquire({.stop = stop.get_token()}); });
@@ -68,7 +68,7 @@ TEST_F(CoreCorners, AForkedChildMayStopWhatItsParentWaitsFor) {
   };
   const auto clock = std::make_shared<StickyClock>();
   Client client(std::make_unique<ScriptedBackend>(script_), {.clock = clock});
-  Lock lock = client.lock("name");
+  Lock lock = client.make_lock("name");
   const Owner owner = Owner::unique();
   ASSERT_TRUE(lock.acquire({.owner = owner}));
   std::stop_source stop;
@@ -105,7 +105,7 @@ TEST_F(CoreCorners, ATryThatFindsTheEndOfTheLongestHoldTakesTheName) {
     operation->granted({.number = ++number_, .counted_from = clock->now(), .lease = 30s});
   };
   Client client(std::make_unique<ScriptedBackend>(script_), {.clock = clock});
-  Lock lock = client.lock("name", {.lease = 30s, .renew = false, .max_hold = 10s});
+  Lock lock = client.make_lock("name", {.lease = 30s, .renew = false, .max_hold = 10s});
   const Owner owner = Owner::unique();
   ASSERT_TRUE(lock.acquire({.owner = owner}));
   clock->ahead = 11s;
@@ -125,11 +125,11 @@ TEST_F(CoreCorners, AnObserverMayDestroyTheLockThatAGuardTakes) {
   };
   const auto observer = std::make_shared<Destroys>();
   Client client = open({.observer = observer});
-  observer->lock = client.lock("name");
+  observer->lock = client.make_lock("name");
   Guard guard(*observer->lock);
   EXPECT_TRUE(guard);
   EXPECT_EQ(guard.name(), "name");
-  EXPECT_EQ(guard.release(), Released::released);
+  EXPECT_EQ(guard.unlock(), Released::released);
 }
 
 // The backend may have it all the same, and would find somebody else's hold later.
@@ -160,7 +160,7 @@ TEST_F(CoreCorners, CloseIsBoundedThoughAllThatItWaitsForTakesItsTime) {
   };
   const auto observer = std::make_shared<Blocks>();
   Client client = open({.observer = observer});
-  Lock lock = client.lock("name", {.lease = 30s, .renew = false});
+  Lock lock = client.make_lock("name", {.lease = 30s, .renew = false});
   lock.lock();
   Signal go_on;
   const std::stop_callback told(lock.lost(), [&] { EXPECT_TRUE(go_on.wait()); });

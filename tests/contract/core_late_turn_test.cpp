@@ -27,13 +27,13 @@ class CoreLateTurn : public CoreAnswers {
     };
     Client client = open();
     const LockOptions terms{.lease = lease, .renew = false};
-    Lock lock = client.lock("name", terms);
+    Lock lock = client.make_lock("name", terms);
     lock.lock();
     std::error_code error;
     std::promise<pid_t> number;
     std::thread waiter([&] {
       number.set_value(::gettid());
-      EXPECT_FALSE(client.lock("name", terms).acquire({.wait = 1s}, error));
+      EXPECT_FALSE(client.make_lock("name", terms).acquire({.wait = 1s}, error));
     });
     const pid_t thread = number.get_future().get();
     EXPECT_TRUE(test::falls_asleep(thread, {SYS_futex}));

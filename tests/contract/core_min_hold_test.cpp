@@ -46,7 +46,7 @@ const LockOptions nightly{.lease = 30s, .min_hold = 10min};
 // Promise: M1
 TEST_F(CoreMinHold, TellsTheStoreWhenTheHoldEnds) {
   Client client = open();
-  Lock lock = client.lock("nightly", nightly);
+  Lock lock = client.make_lock("nightly", nightly);
   lock.lock();
   const Token token = lock.token();
   clock_->advance(5s);
@@ -70,7 +70,7 @@ TEST_F(CoreMinHold, TellsTheStoreWhenTheHoldEnds) {
 // Promise: M1
 TEST_F(CoreMinHold, IsReleasedInTimeIfTheStoreWasNotHeard) {
   Client client = open();
-  Lock lock = client.lock("nightly", nightly);
+  Lock lock = client.make_lock("nightly", nightly);
   lock.lock();
   silent_.store(true);
   EXPECT_EQ(lock.release(), Released::unknown);
@@ -82,7 +82,7 @@ TEST_F(CoreMinHold, IsReleasedInTimeIfTheStoreWasNotHeard) {
 
 TEST_F(CoreMinHold, ThatTheStoreDoesNotKnowIsNotReleased) {
   Client client = open();
-  Lock lock = client.lock("nightly", nightly);
+  Lock lock = client.make_lock("nightly", nightly);
   lock.lock();
   answer_.store(Renewal::Answer::lost);
   EXPECT_EQ(lock.release(), Released::was_lost);
@@ -92,7 +92,7 @@ TEST_F(CoreMinHold, ThatTheStoreDoesNotKnowIsNotReleased) {
 
 TEST_F(CoreMinHold, IsWasLostWhereTheStoreSaysSo) {
   Client client = open();
-  Lock lock = client.lock("nightly", nightly);
+  Lock lock = client.make_lock("nightly", nightly);
   lock.lock();
   answer_.store(Renewal::Answer::lost);
   EXPECT_EQ(lock.release(), Released::was_lost);
@@ -101,7 +101,7 @@ TEST_F(CoreMinHold, IsWasLostWhereTheStoreSaysSo) {
 // Promise: M1
 TEST_F(CoreMinHold, IsSaidAgainWithWhatIsLeft) {
   Client client = open();
-  Lock lock = client.lock("nightly", nightly);
+  Lock lock = client.make_lock("nightly", nightly);
   lock.lock();
   silent_.store(true);
   EXPECT_EQ(lock.release(), Released::unknown);
@@ -122,7 +122,7 @@ TEST_F(CoreMinHold, IsSaidAgainWithWhatIsLeft) {
 // Promise: M1
 TEST_F(CoreMinHold, IsSaidAgainWhereARenewalMayComeLate) {
   Client client = open();
-  Lock lock = client.lock("nightly", nightly);
+  Lock lock = client.make_lock("nightly", nightly);
   lock.lock();
   silent_.store(true);
   clock_->advance(10s);
@@ -147,8 +147,8 @@ TEST_F(CoreMinHold, IsSaidAgainWhereARenewalMayComeLate) {
 // Promise: M1
 TEST_F(CoreMinHold, IsSaidOfWhatIsHeldWhenTheClientCloses) {
   Client client = open();
-  Lock lock = client.lock("nightly", nightly);
-  Lock old = client.lock("old", {.lease = 30s, .min_hold = 1s});
+  Lock lock = client.make_lock("nightly", nightly);
+  Lock old = client.make_lock("old", {.lease = 30s, .min_hold = 1s});
   old.lock();
   clock_->advance(2s);
   lock.lock();
@@ -163,8 +163,8 @@ TEST_F(CoreMinHold, IsSaidOfWhatIsHeldWhenTheClientCloses) {
 TEST_F(CoreMinHold, IsUnsupportedUnlessTheBackendSaysThatItCan) {
   script_->can.min_hold = Support::unknown;
   Client client = open();
-  EXPECT_THROW(static_cast<void>(client.lock("nightly", nightly)), LockError);
-  client.lock("nightly").lock();
+  EXPECT_THROW(static_cast<void>(client.make_lock("nightly", nightly)), Error);
+  client.make_lock("nightly").lock();
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ class CoreShared : public CoreAnswers {
   /// One that wants the name as well, whose reader has had its turn while others wait elsewhere.
   struct KeptOut {
     explicit KeptOut(CoreShared& test)
-        : client(test.open({.turn = 5ms})), lock(client.lock("name", reading())) {
+        : client(test.open({.turn = 5ms})), lock(client.make_lock("name", reading())) {
       lock.lock();
       test.clock_->advance(5ms);
       EXPECT_TRUE(test.joins(lock));
@@ -58,18 +58,18 @@ TEST_F(CoreShared, ABackendWithoutReadersHasNoHandleForThem) {
     try {
       make();
       ADD_FAILURE() << "it was made";
-    } catch (const LockError& error) {
+    } catch (const Error& error) {
       EXPECT_EQ(error.errc(), Errc::unsupported);
       EXPECT_NE(std::string(error.what()).find("readers"), std::string::npos) << error.what();
     }
   };
-  refused([&] { static_cast<void>(client.lock("name", reading())); });
-  refused([&] { static_cast<void>(client.read_write_lock("name")); });
+  refused([&] { static_cast<void>(client.make_lock("name", reading())); });
+  refused([&] { static_cast<void>(client.make_read_write_lock("name")); });
 }
 
 TEST_F(CoreShared, EveryRequestSaysTheMode) {
   Client client = open();
-  ReadWriteLock lock = client.read_write_lock("name");
+  ReadWriteLock lock = client.make_read_write_lock("name");
   lock.lock();
   lock.lock_shared();
   lock.unlock();
@@ -89,11 +89,11 @@ TEST_F(CoreShared, EveryRequestSaysTheMode) {
 
 TEST_F(CoreShared, AnAttemptBesideAnOwnersHoldIsNobodyElses) {
   Client client = open();
-  ReadWriteLock lock = client.read_write_lock("name");
+  ReadWriteLock lock = client.make_read_write_lock("name");
   lock.lock();
   script_->on_acquire = [](const auto& operation) { operation->queued(std::nullopt); };
   Worker other;
-  Lock theirs = client.lock("name", {.mode = Mode::shared});
+  Lock theirs = client.make_lock("name", {.mode = Mode::shared});
   auto waits = other.start([&] { return theirs.try_lock_for(1h); });
   ASSERT_TRUE(other.falls_asleep());
   Worker self;
@@ -106,13 +106,13 @@ TEST_F(CoreShared, AnAttemptBesideAnOwnersHoldIsNobodyElses) {
   EXPECT_GE(script_->cancels.load(), 1) << "it went to a reader who may not hold beside its owner";
   EXPECT_TRUE(attempt->done());
   client.close();
-  EXPECT_THROW(waits.get(), LockError);
+  EXPECT_THROW(waits.get(), Error);
 }
 
 // Promise: S1
 TEST_F(CoreShared, TheHoldThatAReaderIsAskedForBesideIsNotPassedOn) {
   Client client = open({.turn = 1h});
-  ReadWriteLock lock = client.read_write_lock("name");
+  ReadWriteLock lock = client.make_read_write_lock("name");
   const Owner me = Owner::this_thread();
   lock.lock();
   Worker other;
@@ -175,8 +175,8 @@ TEST_F(CoreShared, AReaderHasANameAsSoonAsItIsKeptNoMore) {
     operation->answered();
   };
   Client client = open();
-  Lock writer = client.lock("name", {.lease = 30s, .min_hold = 5s});
-  Lock reader = client.lock("name", reading());
+  Lock writer = client.make_lock("name", {.lease = 30s, .min_hold = 5s});
+  Lock reader = client.make_lock("name", reading());
   writer.lock();
   reader.lock();
   writer.unlock();
@@ -197,7 +197,7 @@ TEST_F(CoreShared, AReaderHasANameAsSoonAsItIsKeptNoMore) {
 // Promise: L5
 TEST_F(CoreShared, AfterATurnANewcomerAsksWhetherAnybodyWaits) {
   Client client = open({.turn = 5ms});
-  Lock lock = client.lock("name", reading());
+  Lock lock = client.make_lock("name", reading());
   lock.lock();
   clock_->advance(4ms);
   EXPECT_TRUE(joins(lock));
@@ -237,7 +237,7 @@ TEST_F(CoreShared, WhatIsWantedIsLeftBeforeItIsAskedForAgain) {
 TEST_F(CoreShared, AServerThatIsSilentCostsNoJeopardySooner) {
   // An answer about newcomers is asked for, one at a time, and none arrives.
   Client client = open({.turn = 5ms});
-  Lock lock = client.lock("name", reading());
+  Lock lock = client.make_lock("name", reading());
   lock.lock();
   for (int i = 0; i < 4; ++i) {
     clock_->advance(5ms);
@@ -252,7 +252,7 @@ TEST_F(CoreShared, AServerThatIsSilentCostsNoJeopardySooner) {
 
 TEST_F(CoreShared, AHoldWhoseRenewalIsOverdueIsNotJoined) {
   Client client = open({.turn = 5ms});
-  Lock lock = client.lock("name", reading());
+  Lock lock = client.make_lock("name", reading());
   lock.lock();
   clock_->advance(10s);
   ASSERT_TRUE(test::eventually([&] { return script_->renewals.load() >= 1; }));
@@ -265,7 +265,7 @@ TEST_F(CoreShared, AHoldWhoseRenewalIsOverdueIsNotJoined) {
 
 TEST_F(CoreShared, ABackendMayTellByItselfThatAnybodyWaits) {
   Client client = open({.turn = 10min});
-  Lock lock = client.lock("name", reading());
+  Lock lock = client.make_lock("name", reading());
   lock.lock();
   EXPECT_TRUE(joins(lock));
   const auto request = script_->asked()[0]->request();
@@ -278,7 +278,7 @@ TEST_F(CoreShared, ABackendMayTellByItselfThatAnybodyWaits) {
 // writer, which had given up long before.
 TEST_F(CoreShared, WhatIsToldOfWaitersMayBeNewerThanWhatProvesTheLease) {
   Client client = open({.turn = 5ms});
-  Lock lock = client.lock("name", reading());
+  Lock lock = client.make_lock("name", reading());
   const Instant proven = clock_->now();
   lock.lock();
   clock_->advance(1s);
@@ -296,9 +296,9 @@ TEST_F(CoreShared, WhatIsToldOfWaitersMayBeNewerThanWhatProvesTheLease) {
 TEST_F(CoreShared, AKeysModeIsRefused) {
   Client client = open();
   try {
-    static_cast<void>(client.lock("name", {.mode = Mode::once}));
+    static_cast<void>(client.make_lock("name", {.mode = Mode::once}));
     FAIL();
-  } catch (const LockError& error) {
+  } catch (const Error& error) {
     EXPECT_EQ(error.errc(), Errc::misconfigured);
   }
 }
@@ -312,15 +312,15 @@ TEST_F(CoreShared, NoReaderKeepsANameForNobody) {
     try {
       make();
       ADD_FAILURE() << "it was made";
-    } catch (const LockError& error) {
+    } catch (const Error& error) {
       EXPECT_EQ(error.errc(), Errc::misconfigured);
       EXPECT_NE(std::string(error.what()).find("LockOptions::min_hold"), std::string::npos);
       EXPECT_NE(std::string(error.what()).find("Mode::shared"), std::string::npos);
     }
   };
-  refused([&] { static_cast<void>(client.lock("name", both)); });
-  refused([&] { static_cast<void>(client.read_write_lock("name", {.min_hold = 1s})); });
-  static_cast<void>(client.lock("name", {.min_hold = 1s}));
+  refused([&] { static_cast<void>(client.make_lock("name", both)); });
+  refused([&] { static_cast<void>(client.make_read_write_lock("name", {.min_hold = 1s})); });
+  static_cast<void>(client.make_lock("name", {.min_hold = 1s}));
 }
 
 }  // namespace

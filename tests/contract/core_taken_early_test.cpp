@@ -18,7 +18,7 @@ class CoreTakenEarly : public CoreAnswers {
   // The first grant is over before the caller has it, the next one stands.
   void expect_the_second_grant() {
     Client client = open();
-    Lock lock = client.lock("name");
+    Lock lock = client.make_lock("name");
     lock.lock();
     EXPECT_EQ(lock.token().value(), 12U * 1024) << "the hold that was taken away stands";
     EXPECT_EQ(script_->released().size(), 1U) << "given back, in case it was not";
@@ -53,7 +53,7 @@ TEST_F(CoreTakenEarly, AnOlderHoldOfTheNameIsNoReason) {
     take(*operation, 11);
   };
   Client client = open();
-  Lock lock = client.lock("name");
+  Lock lock = client.make_lock("name");
   lock.lock();
   EXPECT_EQ(lock.token().value(), 12U * 1024);
   EXPECT_TRUE(script_->released().empty());

@@ -18,7 +18,7 @@ model::Process start_holder(const std::function<Client()>& open, const Line& tel
                             const LockOptions& options) {
   return model::Process::fork_child([&] {
     Client mine = open();
-    Lock lock = mine.lock("name", options);
+    Lock lock = mine.make_lock("name", options);
     lock.lock();
     tells.tell('h');
     static_cast<void>(Line().hear(until_killed));
@@ -31,10 +31,10 @@ MORTISE_TEST(Crash, ACutOffHolderIsOutWithinItsLease, Quality::leases) {
   Party crashed = party();
   Client other = client();
   const LockOptions options{.lease = short_lease()};
-  Lock lock = crashed.client.lock("name", options);
+  Lock lock = crashed.client.make_lock("name", options);
   lock.lock();
   crashed.probe->sever();
-  Lock next = other.lock("name");
+  Lock next = other.make_lock("name");
   EXPECT_TRUE(next.try_lock_for(lease_of(options) + 1s));
   EXPECT_EQ(lock.valid_for(), 0ns);
   next.unlock();
@@ -49,7 +49,7 @@ MORTISE_TEST(Crash, AKilledHolderIsOutWithinItsLease, Hook::processes) {
   model::Process holder = start_holder([this] { return client(); }, line, options);
   ASSERT_EQ(line.hear(patience), 'h');
   Client other = client();
-  Lock lock = other.lock("name");
+  Lock lock = other.make_lock("name");
   EXPECT_FALSE(lock.try_lock());
   EXPECT_EQ(holder.kill().signal, SIGKILL);
   EXPECT_TRUE(lock.try_lock_for(lease + 1s));
@@ -65,7 +65,7 @@ MORTISE_TEST(Crash, WaitersOfAKilledHolderAreServed, Hook::processes) {
   model::Process holder = start_holder([this] { return client(); }, line, options);
   ASSERT_EQ(line.hear(patience), 'h');
   Client other = client();
-  Lock lock = other.lock("name");
+  Lock lock = other.make_lock("name");
   Worker waiter;
   auto served = waiter.start([&] {
     const std::lock_guard hold(lock);
@@ -88,7 +88,7 @@ MORTISE_TEST(Crash, TokensGrowOverTheDeathOfHolders, Hook::processes) {
     const Line line;
     model::Process holder = model::Process::fork_child([&] {
       Client mine = client();
-      Lock lock = mine.lock("name", options);
+      Lock lock = mine.make_lock("name", options);
       lock.lock();
       token->store(lock.token().value());
       line.tell('h');
@@ -109,7 +109,7 @@ MORTISE_TEST(Crash, AKilledWaiterIsSkipped, Hook::processes) {
   const Line waits;
   model::Process holder = model::Process::fork_child([&] {
     Client mine = client();
-    Lock lock = mine.lock("name");
+    Lock lock = mine.make_lock("name");
     lock.lock();
     holds.tell('h');
     if (frees.hear(until_killed) != 'f') return 1;
@@ -119,14 +119,14 @@ MORTISE_TEST(Crash, AKilledWaiterIsSkipped, Hook::processes) {
   ASSERT_EQ(holds.hear(patience), 'h');
   model::Process dead = model::Process::fork_child([&] {
     Client mine = client();
-    Lock lock = mine.lock("name");
+    Lock lock = mine.make_lock("name");
     waits.tell('w');
     lock.lock();
     return 0;
   });
   ASSERT_EQ(waits.hear(patience), 'w');
   Client other = client();
-  Lock lock = other.lock("name");
+  Lock lock = other.make_lock("name");
   EXPECT_FALSE(lock.try_lock());  // has all the time that it takes to connect
   // Both wait now: the one who will be dead came first, unless the scheduler did not let it.
   EXPECT_FALSE(lock.try_lock_for(100ms));
@@ -151,7 +151,7 @@ MORTISE_TEST(Crash, AHolderThatWasStoppedBeyondItsLeaseKnowsIt, Quality::leases,
   const Line goes_on;
   model::Process holder = model::Process::fork_child([&] {
     Client mine = client();
-    Lock lock = mine.lock("name", options);
+    Lock lock = mine.make_lock("name", options);
     lock.lock();
     const std::stop_token lost = lock.lost();
     holds.tell('h');
@@ -162,7 +162,7 @@ MORTISE_TEST(Crash, AHolderThatWasStoppedBeyondItsLeaseKnowsIt, Quality::leases,
   });
   ASSERT_EQ(holds.hear(patience), 'h');
   Client other = client();
-  Lock lock = other.lock("name");
+  Lock lock = other.make_lock("name");
   ASSERT_TRUE(holder.stop());
   EXPECT_TRUE(lock.try_lock_for(lease_of(options) + 1s));
   goes_on.tell('g');
@@ -179,7 +179,7 @@ MORTISE_TEST(Crash, AStoppedWaiterHoldsNobodyUpForLong, Hook::processes) {
   const Line frees;
   model::Process holder = model::Process::fork_child([&] {
     Client mine = client();
-    Lock lock = mine.lock("name");
+    Lock lock = mine.make_lock("name");
     lock.lock();
     holds.tell('h');
     if (frees.hear(until_killed) != 'f') return 1;
@@ -189,7 +189,7 @@ MORTISE_TEST(Crash, AStoppedWaiterHoldsNobodyUpForLong, Hook::processes) {
   ASSERT_EQ(holds.hear(patience), 'h');
   model::Process stopped = model::Process::fork_child([&] {
     Client mine = client();
-    Lock lock = mine.lock("name");
+    Lock lock = mine.make_lock("name");
     waits.tell('w');
     lock.lock();
     lock.unlock();
@@ -197,7 +197,7 @@ MORTISE_TEST(Crash, AStoppedWaiterHoldsNobodyUpForLong, Hook::processes) {
   });
   ASSERT_EQ(waits.hear(patience), 'w');
   Client other = client();
-  Lock lock = other.lock("name");
+  Lock lock = other.make_lock("name");
   EXPECT_FALSE(lock.try_lock());  // as above
   EXPECT_FALSE(lock.try_lock_for(100ms));
   ASSERT_TRUE(stopped.stop());

@@ -9,7 +9,7 @@ namespace {
 
 MORTISE_TEST(Deadline, WithoutLeasesAHoldIsValidForEver, Quality::no_leases) {
   Client one = client();
-  Lock lock = one.lock("name", {.lease = 100ms, .renew = false});
+  Lock lock = one.make_lock("name", {.lease = 100ms, .renew = false});
   lock.lock();
   EXPECT_EQ(lock.valid_for(), std::chrono::nanoseconds::max());
   lock.unlock();
@@ -19,7 +19,7 @@ MORTISE_TEST(Deadline, WithoutLeasesAHoldIsValidForEver, Quality::no_leases) {
 MORTISE_TEST(Deadline, LeavesTheMarginUnused, Quality::leases) {
   Client one = client();
   const LockOptions options{.lease = 20s};
-  Lock lock = one.lock("name", options);
+  Lock lock = one.make_lock("name", options);
   EXPECT_EQ(lock.valid_for(), 0ns);
   lock.lock();
   const std::chrono::milliseconds lease = lease_of(options);
@@ -37,8 +37,8 @@ MORTISE_TEST(Deadline, IsExactAndKnownAtTheFirstLook, Quality::leases, Hook::han
   Client one = client();
   Client other = client();
   const LockOptions options{.lease = 30s, .renew = false};
-  Lock lock = one.lock("name", options);
-  Lock wanted = other.lock("name");
+  Lock lock = one.make_lock("name", options);
+  Lock wanted = other.make_lock("name");
   lock.lock();
   const auto usable = options.lease - margin_of(options.lease);
   EXPECT_EQ(lock.valid_for(), usable);
@@ -62,7 +62,7 @@ MORTISE_TEST(Deadline, CountsFromTheRequestAndNotFromTheReply, Quality::leases, 
   store().misbehave({.delay_min = one_way, .delay_max = one_way});
   const LockOptions options{.lease = 10s, .renew = false};
   const auto lease = lease_of(options);
-  Lock lock = one.lock("name", options);
+  Lock lock = one.make_lock("name", options);
   ASSERT_TRUE(lock.try_lock_for(patience));
   EXPECT_LE(lock.valid_for(), lease - margin_of(lease) - 2 * one_way);
   store().misbehave({});
@@ -72,12 +72,12 @@ MORTISE_TEST(Deadline, CountsFromTheRequestAndNotFromTheReply, Quality::leases, 
 MORTISE_TEST(Deadline, OfAPushedGrantCountsFromTheGrantAtTheServer, Quality::leases, Hook::delays) {
   Client one = client();
   Client other = client();
-  Lock held = one.lock("name");
+  Lock held = one.make_lock("name");
   held.lock();
   // A command is given a sixth of it, and an answer takes two of the ways below.
   const LockOptions options{.lease = 2'000ms, .renew = false};
   const auto lease = lease_of(options);
-  Lock wanted = other.lock("name", options);
+  Lock wanted = other.make_lock("name", options);
   Worker waiter;
   const Owner owner = Owner::unique();
   auto served = waiter.start([&] {
@@ -100,7 +100,7 @@ MORTISE_TEST(Deadline, OfARenewalCountsFromItsRequest, Quality::leases, Hook::de
   Client one = client({.observer = record});
   const LockOptions options{.lease = 1'200ms};
   const auto lease = lease_of(options);
-  Lock lock = one.lock("name", options);
+  Lock lock = one.make_lock("name", options);
   lock.lock();
   constexpr auto one_way = 60ms;
   store().misbehave({.delay_min = one_way, .delay_max = one_way});
@@ -113,10 +113,10 @@ MORTISE_TEST(Deadline, OfARenewalCountsFromItsRequest, Quality::leases, Hook::de
 MORTISE_TEST(Deadline, WithoutRenewalTheHoldEndsWithItsLease, Quality::leases) {
   Party holder = party();
   Client other = client();
-  Lock lock = holder.client.lock("name", {.lease = short_lease(), .renew = false});
+  Lock lock = holder.client.make_lock("name", {.lease = short_lease(), .renew = false});
   lock.lock();
   const std::stop_token lost = lock.lost();
-  Lock next = other.lock("name");
+  Lock next = other.make_lock("name");
   EXPECT_TRUE(next.try_lock_for(short_lease() + fallback_period));
   EXPECT_EQ(lock.valid_for(), 0ns);
   EXPECT_TRUE(eventually([&] { return lost.stop_requested(); }));
@@ -131,14 +131,14 @@ MORTISE_TEST(Deadline, RenewalKeepsAHoldBeyondItsLease, Quality::leases) {
   Client one = client({.observer = record});
   Client other = client();
   const LockOptions options{.lease = real_time() ? short_lease() * 3 : 30'000ms};
-  Lock lock = one.lock("name", options);
+  Lock lock = one.make_lock("name", options);
   lock.lock();
   for (std::size_t renewals = 1; renewals <= 5; ++renewals) {
     if (!real_time()) clock().advance(options.lease / 3);
     ASSERT_TRUE(record->told(Record::Kind::renewed, renewals));
   }
   EXPECT_GT(lock.valid_for(), 0ns);
-  EXPECT_FALSE(other.lock("name").try_lock());
+  EXPECT_FALSE(other.make_lock("name").try_lock());
   EXPECT_EQ(lock.release(), Released::released);
   EXPECT_EQ(record->count(Record::Kind::lost), 0U);
 }
@@ -149,8 +149,8 @@ MORTISE_TEST(Deadline, RenewalComesInTimeWhateverTheLeaseOfTheHoldBefore, Qualit
   const auto record = std::make_shared<Record>();
   Client one = client({.observer = record});
   const std::chrono::milliseconds lease = real_time() ? short_lease() * 2 : 30'000ms;
-  Lock brief = one.lock("name", {.lease = lease});
-  Lock lengthy = one.lock("name", {.lease = lease * 3});
+  Lock brief = one.make_lock("name", {.lease = lease});
+  Lock lengthy = one.make_lock("name", {.lease = lease * 3});
   std::size_t renewals = 0;
   const auto renew_after = [&](Lock& before, Lock& lock, std::chrono::milliseconds period) {
     before.lock();
@@ -173,7 +173,7 @@ MORTISE_TEST(Deadline, RenewalComesInTimeWhateverTheLeaseOfTheHoldBefore, Qualit
 MORTISE_TEST(Deadline, LostFiresWithinTheAllowance, Quality::leases) {
   Client one = client();
   const auto lateness = [&]() -> std::chrono::nanoseconds {
-    Lock lock = one.lock("name", {.lease = short_lease(), .renew = false});
+    Lock lock = one.make_lock("name", {.lease = short_lease(), .renew = false});
     lock.lock();
     const Instant deadline = BootClock::now() + lock.valid_for();
     std::atomic<Instant::rep> fired{0};
@@ -198,7 +198,7 @@ MORTISE_TEST(Deadline, LossIsToldAsSoonAsTheServerTells, Hook::take_away) {
   const auto record = std::make_shared<Record>();
   Client one = client({.observer = record});
   const LockOptions options{.lease = real_time() ? short_lease() * 10 : 30'000ms};
-  Lock lock = one.lock("name", options);
+  Lock lock = one.make_lock("name", options);
   lock.lock();
   const std::stop_token lost = lock.lost();
   const auto usable = lock.valid_for();
@@ -220,7 +220,7 @@ MORTISE_TEST(Deadline, ALapsedHoldStaysLapsed, Quality::leases, Hook::unreachabl
              Hook::hand_clock) {
   take_the_clock();
   Client one = client();
-  Lock lock = one.lock("name", {.lease = 30s});
+  Lock lock = one.make_lock("name", {.lease = 30s});
   lock.lock();
   const std::stop_token lost = lock.lost();
   store().set_reachable(false);

@@ -11,7 +11,7 @@ namespace {
 template <class Request>
 bool answered(Party& party, const Request& request) {
   return eventually([&] {
-    if (!request->done()) static_cast<void>(party.client.lock("elsewhere").holder());
+    if (!request->done()) static_cast<void>(party.client.make_lock("elsewhere").holder());
     return request->done();
   });
 }
@@ -46,13 +46,13 @@ std::vector<HoldId> forgeries(const HoldId& hold) {
 MORTISE_TEST(ExactHold, AForgedReleaseFreesNothing) {
   Party holder = party();
   Party forger = party();
-  Lock held = holder.client.lock("name");
+  Lock held = holder.client.make_lock("name");
   held.lock();
   for (const HoldId& forged : forgeries(*holder.probe->last_grant("name"))) {
     EXPECT_EQ(ask_release(forger, forged), Released::was_lost);
     EXPECT_EQ(ask_release(holder, forged), Released::was_lost);
   }
-  Lock wanted = forger.client.lock("name");
+  Lock wanted = forger.client.make_lock("name");
   EXPECT_FALSE(wanted.try_lock()) << "a forged release freed the name";
   EXPECT_EQ(held.release(), Released::released);
 }
@@ -60,7 +60,7 @@ MORTISE_TEST(ExactHold, AForgedReleaseFreesNothing) {
 // Promise: S3
 MORTISE_TEST(ExactHold, ASecondReleaseIsReported) {
   Party holder = party();
-  Lock lock = holder.client.lock("name");
+  Lock lock = holder.client.make_lock("name");
   lock.lock();
   const HoldId first = *holder.probe->last_grant("name");
   EXPECT_EQ(lock.release(), Released::released);
@@ -68,7 +68,7 @@ MORTISE_TEST(ExactHold, ASecondReleaseIsReported) {
   lock.lock();
   EXPECT_EQ(ask_release(holder, first), Released::was_lost) << "it is another hold by now";
   Client other = client();
-  EXPECT_FALSE(other.lock("name").try_lock()) << "the old hold's release freed the new hold";
+  EXPECT_FALSE(other.make_lock("name").try_lock()) << "the old hold's release freed the new hold";
   EXPECT_EQ(lock.release(), Released::released);
 }
 
@@ -76,7 +76,7 @@ MORTISE_TEST(ExactHold, ASecondReleaseIsReported) {
 MORTISE_TEST(ExactHold, AForgedRenewalIsRefused) {
   Party holder = party();
   Party forger = party();
-  Lock held = holder.client.lock("name");
+  Lock held = holder.client.make_lock("name");
   held.lock();
   const HoldId hold = *holder.probe->last_grant("name");
   for (const HoldId& forged : forgeries(hold)) {
@@ -95,11 +95,11 @@ MORTISE_TEST(ExactHold, ARenewalNeverBringsALapsedLockBack, Quality::leases) {
   take_any_clock();
   Party holder = party();
   Client other = client();
-  Lock lapsed = holder.client.lock("name", losable());
+  Lock lapsed = holder.client.make_lock("name", losable());
   lapsed.lock();
   const HoldId hold = *holder.probe->last_grant("name");
   lose(lapsed);
-  Lock next = other.lock("name");
+  Lock next = other.make_lock("name");
   next.lock();  // not before the server, too, counts the lease as ended
   EXPECT_EQ(ask_renewal(holder, hold, 30s), Renewal::Answer::lost) << "while another one holds";
   EXPECT_GT(next.valid_for(), 0ns);
@@ -115,15 +115,15 @@ MORTISE_TEST(ExactHold, AnUnlockAfterTheLossLeavesTheNextHolderAlone, Quality::l
   Party loser = party();
   Client other = client();
   Client third = client();
-  Lock lost = loser.client.lock("name", losable());
+  Lock lost = loser.client.make_lock("name", losable());
   lost.lock();
   const HoldId hold = *loser.probe->last_grant("name");
   lose(lost);
-  Lock next = other.lock("name");
+  Lock next = other.make_lock("name");
   next.lock();
   EXPECT_EQ(lost.release(), Released::was_lost);
   EXPECT_EQ(ask_release(loser, hold), Released::was_lost);
-  EXPECT_FALSE(third.lock("name").try_lock()) << "the loser's unlock freed the next hold";
+  EXPECT_FALSE(third.make_lock("name").try_lock()) << "the loser's unlock freed the next hold";
   EXPECT_EQ(next.release(), Released::released);
 }
 
@@ -131,7 +131,7 @@ MORTISE_TEST(ExactHold, AnUnlockAfterTheLossLeavesTheNextHolderAlone, Quality::l
 MORTISE_TEST(ExactHold, UnlockByAStrangerIsRefusedAndChangesNothing) {
   Party holder = party();
   Client other = client();
-  Lock held = holder.client.lock("name");
+  Lock held = holder.client.make_lock("name");
   held.lock();
   const Probe::Counts before = holder.probe->counts();
   Worker stranger;
@@ -140,13 +140,13 @@ MORTISE_TEST(ExactHold, UnlockByAStrangerIsRefusedAndChangesNothing) {
   EXPECT_EQ(ec, Errc::not_owner);
   stranger.run([&] { held.release(ec); });
   EXPECT_EQ(ec, Errc::not_owner);
-  Lock elsewhere = other.lock("name");
+  Lock elsewhere = other.make_lock("name");
   elsewhere.unlock(ec);
   EXPECT_EQ(ec, Errc::not_owner) << "another client's handle of the same name";
   try {
     held.unlock(Owner::unique());
     FAIL() << "unlock by a stranger was accepted";
-  } catch (const LockError& error) {
+  } catch (const Error& error) {
     EXPECT_EQ(error.errc(), Errc::not_owner);
     const std::string words = error.what();
     EXPECT_EQ(words.find("name: another owner of this client holds it"), 0U) << words;
@@ -164,8 +164,8 @@ MORTISE_TEST(ExactHold, RenewalDoesNotOutliveTheUnlock, Quality::leases) {
   const auto record = std::make_shared<Record>();
   Party both = party({.observer = record});
   const std::chrono::milliseconds lease = real_time() ? short_lease() : 30'000ms;
-  Lock freed = both.client.lock("freed", {.lease = lease});
-  Lock kept = both.client.lock("kept", {.lease = lease});
+  Lock freed = both.client.make_lock("freed", {.lease = lease});
+  Lock kept = both.client.make_lock("kept", {.lease = lease});
   kept.lock();
   freed.lock();
   freed.lock();
@@ -187,7 +187,7 @@ MORTISE_TEST(ExactHold, ARenewalUnderWayDoesNotTakeTheNameBack, Quality::leases,
   Client other = client();
   const auto latency = short_lease() / 8;
   store().misbehave({.delay_min = 0ns, .delay_max = latency});
-  Lock lock = holder.client.lock("name", {.lease = short_lease()});
+  Lock lock = holder.client.make_lock("name", {.lease = short_lease()});
   for (int i = 0; i < 10; ++i) {
     std::error_code ec;
     lock.lock(ec);
@@ -198,7 +198,7 @@ MORTISE_TEST(ExactHold, ARenewalUnderWayDoesNotTakeTheNameBack, Quality::leases,
     static_cast<void>(lock.release());
   }
   store().misbehave({});
-  Lock next = other.lock("name");
+  Lock next = other.make_lock("name");
   EXPECT_TRUE(next.try_lock_for(short_lease() + fallback_period * 3));
   if (next.hold_count() > 0) next.unlock();
 }

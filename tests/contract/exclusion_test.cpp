@@ -51,7 +51,7 @@ MORTISE_TEST(Exclusion, ThreadsOfOneClientNeverHoldTogether) {
   {
     std::vector<std::jthread> threads;
     for (int i = 0; i < 4; ++i)
-      threads.emplace_back(visit_often, one.lock("name"), std::ref(room), 200);
+      threads.emplace_back(visit_often, one.make_lock("name"), std::ref(room), 200);
   }
   expect_order(room, 4 * 200);
 }
@@ -64,8 +64,8 @@ MORTISE_TEST(Exclusion, TwoClientsNeverHoldTogether) {
   {
     std::vector<std::jthread> threads;
     for (int i = 0; i < 2; ++i) {
-      threads.emplace_back(visit_often, one.lock("name"), std::ref(room), 150);
-      threads.emplace_back(visit_often, other.lock("name"), std::ref(room), 150);
+      threads.emplace_back(visit_often, one.make_lock("name"), std::ref(room), 150);
+      threads.emplace_back(visit_often, other.make_lock("name"), std::ref(room), 150);
     }
   }
   expect_order(room, 4 * 150);
@@ -80,8 +80,8 @@ MORTISE_TEST(Exclusion, ClientsWithoutTurnsNeverHoldTogether) {
   {
     std::vector<std::jthread> threads;
     for (int i = 0; i < 2; ++i) {
-      threads.emplace_back(visit_often, one.lock("name"), std::ref(room), 100);
-      threads.emplace_back(visit_often, other.lock("name"), std::ref(room), 100);
+      threads.emplace_back(visit_often, one.make_lock("name"), std::ref(room), 100);
+      threads.emplace_back(visit_often, other.make_lock("name"), std::ref(room), 100);
     }
   }
   expect_order(room, 4 * 100);
@@ -96,8 +96,9 @@ MORTISE_TEST(Exclusion, ProcessesNeverHoldTogether, Hook::processes) {
   for (int i = 0; i < processes; ++i) {
     children.push_back(model::Process::fork_child([&] {
       Client mine = client();
-      std::jthread second(visit_often, mine.lock("name"), std::ref(*room.operator->()), rounds);
-      visit_often(mine.lock("name"), *room.operator->(), rounds);
+      std::jthread second(visit_often, mine.make_lock("name"), std::ref(*room.operator->()),
+                          rounds);
+      visit_often(mine.make_lock("name"), *room.operator->(), rounds);
       return 0;
     }));
   }
@@ -112,11 +113,11 @@ MORTISE_TEST(Exclusion, ProcessesNeverHoldTogether, Hook::processes) {
 MORTISE_TEST(Exclusion, AHeldNameIsRefusedToEverybodyElse) {
   Client one = client();
   Client other = client();
-  Lock held = one.lock("name");
+  Lock held = one.make_lock("name");
   held.lock();
   Worker thread;
-  Lock same_client = one.lock("name");
-  Lock other_client = other.lock("name");
+  Lock same_client = one.make_lock("name");
+  Lock other_client = other.make_lock("name");
   EXPECT_FALSE(thread.run([&] { return same_client.try_lock(); }));
   EXPECT_FALSE(thread.run([&] { return other_client.try_lock(); }));
   EXPECT_FALSE(other_client.try_lock()) << "the same thread, but another client is another owner";
@@ -129,10 +130,10 @@ MORTISE_TEST(Exclusion, AHeldNameIsRefusedToEverybodyElse) {
 MORTISE_TEST(Exclusion, OtherNamesAreFree) {
   Client one = client();
   Client other = client();
-  Lock held = one.lock("name");
+  Lock held = one.make_lock("name");
   held.lock();
   for (const char* const name : {"name2", "nam", "Name", "name/", "eman"}) {
-    Lock free = other.lock(name);
+    Lock free = other.make_lock(name);
     EXPECT_TRUE(free.try_lock()) << name;
     free.unlock();
   }
@@ -143,11 +144,11 @@ MORTISE_TEST(Exclusion, OtherNamesAreFree) {
 MORTISE_TEST(Exclusion, TheNextHolderComesAfterTheDeadlineOfOneWhoIsCutOff, Quality::leases) {
   Party crashed = party();
   Client other = client();
-  Lock lost = crashed.client.lock("name", {.lease = short_lease(), .renew = false});
+  Lock lost = crashed.client.make_lock("name", {.lease = short_lease(), .renew = false});
   lost.lock();
   const Instant deadline = BootClock::now() + lost.valid_for();
   crashed.probe->sever();
-  Lock next = other.lock("name");
+  Lock next = other.make_lock("name");
   ASSERT_TRUE(next.try_lock_for(patience));
   EXPECT_GT(BootClock::now(), deadline) << "granted while the former holder believed in its hold";
   EXPECT_EQ(lost.valid_for(), 0ns);

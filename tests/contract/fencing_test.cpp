@@ -18,7 +18,7 @@ Token token_of_one_hold(Lock& lock) {
 // Promise: S2
 MORTISE_TEST(Fencing, TokensGrowFromHoldToHold) {
   Client one = client();
-  Lock lock = one.lock("name");
+  Lock lock = one.make_lock("name");
   Token last;
   for (int i = 0; i < 50; ++i) {
     const Token token = token_of_one_hold(lock);
@@ -31,8 +31,8 @@ MORTISE_TEST(Fencing, TokensGrowFromHoldToHold) {
 MORTISE_TEST(Fencing, TokensGrowFromClientToClient) {
   Client one = client();
   Client other = client();
-  Lock first = one.lock("name");
-  Lock second = other.lock("name");
+  Lock first = one.make_lock("name");
+  Lock second = other.make_lock("name");
   Token last;
   for (int i = 0; i < 20; ++i) {
     const Token token = token_of_one_hold(i % 2 == 0 ? first : second);
@@ -46,7 +46,7 @@ MORTISE_TEST(Fencing, TokensGrowOverTheLifeOfClients) {
   Token last;
   for (int i = 0; i < 5; ++i) {
     Client one = client();
-    Lock lock = one.lock("name");
+    Lock lock = one.make_lock("name");
     const Token token = token_of_one_hold(lock);
     EXPECT_GT(token, last) << "client " << i;
     last = token;
@@ -56,8 +56,8 @@ MORTISE_TEST(Fencing, TokensGrowOverTheLifeOfClients) {
 MORTISE_TEST(Fencing, TokensGrowWhenAWaiterIsServed) {
   Client one = client();
   Client other = client();
-  Lock held = one.lock("name");
-  Lock wanted = other.lock("name");
+  Lock held = one.make_lock("name");
+  Lock wanted = other.make_lock("name");
   Worker waiter;
   Token last;
   for (int i = 0; i < 10; ++i) {
@@ -75,7 +75,7 @@ MORTISE_TEST(Fencing, TokensGrowWhenAWaiterIsServed) {
 // Promise: S2
 MORTISE_TEST(Fencing, TokensGrowAtAHandOverInsideTheProcess) {
   Client one = client({.turn = 10s});
-  Lock lock = one.lock("name");
+  Lock lock = one.make_lock("name");
   Worker waiter;
   lock.lock();
   const Token before = lock.token();
@@ -91,7 +91,7 @@ MORTISE_TEST(Fencing, TokensGrowBeyondThoseOfATurn) {
   // A turn's last token is the grant's number and a thousand hand-overs: the next grant beats it.
   Client one = client({.turn = 10s});
   Client other = client();
-  Lock lock = one.lock("name");
+  Lock lock = one.make_lock("name");
   Worker first;
   Worker second;
   std::atomic<std::uint64_t> highest{0};
@@ -106,15 +106,15 @@ MORTISE_TEST(Fencing, TokensGrowBeyondThoseOfATurn) {
   auto other_half = second.start(hold_often);
   one_half.get();
   other_half.get();
-  Lock stranger = other.lock("name");
+  Lock stranger = other.make_lock("name");
   EXPECT_GT(token_of_one_hold(stranger).value(), highest.load());
 }
 
 // Promise: S2
 MORTISE_TEST(Fencing, TheTokenStaysOnReentry) {
   Client one = client();
-  Lock lock = one.lock("name");
-  Lock same = one.lock("name");
+  Lock lock = one.make_lock("name");
+  Lock same = one.make_lock("name");
   lock.lock();
   const Token token = lock.token();
   same.lock();
@@ -134,7 +134,7 @@ MORTISE_TEST(Fencing, TheTokenStaysOnRenewal, Quality::leases) {
   take_any_clock();
   const auto record = std::make_shared<Record>();
   Client one = client({.observer = record});
-  Lock lock = one.lock("name", {.lease = real_time() ? short_lease() * 3 : 30'000ms});
+  Lock lock = one.make_lock("name", {.lease = real_time() ? short_lease() * 3 : 30'000ms});
   lock.lock();
   const Token token = lock.token();
   for (std::size_t renewals = 1; renewals <= 3; ++renewals) {
@@ -150,11 +150,11 @@ MORTISE_TEST(Fencing, TokensGrowOverARestartOfTheServer, Hook::restart) {
   // With a clock that stands still the server cannot fall back on the time.
   take_any_clock();
   Client one = client();
-  Lock lock = one.lock("name");
+  Lock lock = one.make_lock("name");
   const Token before = token_of_one_hold(lock);
   store().restart();
   Client other = client();
-  Lock after = other.lock("name");
+  Lock after = other.make_lock("name");
   ASSERT_TRUE(after.try_lock_for(patience));
   EXPECT_GT(after.token(), before);
   after.unlock();
@@ -164,11 +164,11 @@ MORTISE_TEST(Fencing, TokensGrowOverARestartOfTheServer, Hook::restart) {
 MORTISE_TEST(Fencing, TokensGrowOverAHoldThatWasTakenAway, Hook::take_away) {
   Client one = client();
   Client other = client();
-  Lock taken = one.lock("name");
+  Lock taken = one.make_lock("name");
   taken.lock();
   const Token before = taken.token();
   store().take_away("name");
-  Lock next = other.lock("name");
+  Lock next = other.make_lock("name");
   ASSERT_TRUE(next.try_lock_for(patience));
   EXPECT_GT(next.token(), before);
   next.unlock();
@@ -179,7 +179,7 @@ MORTISE_TEST(Fencing, TokensGrowOverAHoldThatWasTakenAway, Hook::take_away) {
 MORTISE_TEST(Fencing, TokensFitASignedColumnAndAreNeverZero) {
   Client one = client();
   for (int i = 0; i < 20; ++i) {
-    Lock lock = one.lock("name " + std::to_string(i));
+    Lock lock = one.make_lock("name " + std::to_string(i));
     const Token token = token_of_one_hold(lock);
     EXPECT_NE(token.value(), 0U);
     EXPECT_TRUE(token);
@@ -190,8 +190,8 @@ MORTISE_TEST(Fencing, TokensFitASignedColumnAndAreNeverZero) {
 MORTISE_TEST(Fencing, OnlyTheOwnerSeesAToken) {
   Client one = client();
   Client other = client();
-  Lock lock = one.lock("name");
-  Lock elsewhere = other.lock("name");
+  Lock lock = one.make_lock("name");
+  Lock elsewhere = other.make_lock("name");
   EXPECT_FALSE(lock.token());
   lock.lock();
   EXPECT_TRUE(lock.token());

@@ -56,9 +56,9 @@ void expect_out(Client& client, Lock& lock) {
   EXPECT_EQ(ec, Errc::closed);
   EXPECT_FALSE(lock.try_lock_for(10s, ec));
   EXPECT_EQ(ec, Errc::closed);
-  EXPECT_THROW(lock.lock(), LockError);
-  EXPECT_THROW(Guard{lock}, LockError);
-  EXPECT_THROW(static_cast<void>(client.lock("new")), LockError);
+  EXPECT_THROW(lock.lock(), Error);
+  EXPECT_THROW(Guard{lock}, Error);
+  EXPECT_THROW(static_cast<void>(client.make_lock("new")), Error);
   client.check(1s, ec);
   EXPECT_EQ(ec, Errc::closed);
   EXPECT_FALSE(lock.holder(ec).has_value());
@@ -77,15 +77,15 @@ void expect_out(Client& client, Lock& lock) {
 MORTISE_TEST(Fork, TheChildIsOut) {
   auto one = std::make_unique<Client>(client());
   Client other = client();
-  std::optional<Lock> lock = one->lock("name");
+  std::optional<Lock> lock = one->make_lock("name");
   lock->lock();
-  Lock guarded = one->lock("guarded");
+  Lock guarded = one->make_lock("guarded");
   std::optional<Guard> guard(std::in_place, guarded);
   const int status = in_a_fork([&] {
     expect_out(*one, *lock);
     EXPECT_EQ(guard->valid_for(), 0ns);
     Guard moved = std::move(*guard);
-    EXPECT_EQ(moved.release(), Released::unknown);
+    EXPECT_EQ(moved.unlock(), Released::unknown);
     guard.reset();
     Lock moved_lock = std::move(*lock);
     lock.reset();
@@ -93,10 +93,10 @@ MORTISE_TEST(Fork, TheChildIsOut) {
     one.reset();
   });
   EXPECT_EQ(status, 0) << "see the child's output above";
-  EXPECT_FALSE(other.lock("name").try_lock()) << "the child released what its parent holds";
-  EXPECT_FALSE(other.lock("guarded").try_lock());
+  EXPECT_FALSE(other.make_lock("name").try_lock()) << "the child released what its parent holds";
+  EXPECT_FALSE(other.make_lock("guarded").try_lock());
   EXPECT_GT(lock->valid_for(), 0ns);
-  EXPECT_EQ(guard->release(), Released::released);
+  EXPECT_EQ(guard->unlock(), Released::released);
   EXPECT_EQ(lock->release(), Released::released);
 }
 
@@ -106,9 +106,9 @@ MORTISE_TEST(Fork, TheChildKeepsNoDescriptor) {
   const std::set<std::string> before = descriptors();
   Client one = client();
   Client other = client();
-  Lock lock = one.lock("name");
-  Lock wanted = other.lock("name");
-  Lock second = one.lock("other name");
+  Lock lock = one.make_lock("name");
+  Lock wanted = other.make_lock("name");
+  Lock second = one.make_lock("other name");
   lock.lock();
   second.lock();
   second.unlock();
@@ -144,13 +144,13 @@ MORTISE_TEST(Fork, WorksWhileOtherThreadsAreInsideTheLibrary, Build::no_address_
   for (int i = 0; i < 3; ++i) {
     workers.push_back(std::make_unique<Worker>());
     static_cast<void>(workers.back()->start([&] {
-      Lock lock = one.lock("name");
+      Lock lock = one.make_lock("name");
       while (!enough.load()) {
         const std::lock_guard hold(lock);
       }
     }));
   }
-  Lock lock = one.lock("name");
+  Lock lock = one.make_lock("name");
   for (int i = 0; i < 10; ++i) {
     lock.lock();
     // Whatever mutex a thread holds just now stays locked in the child for ever.
@@ -165,7 +165,7 @@ MORTISE_TEST(Fork, TheParentGoesOn, Quality::leases) {
   const auto record = std::make_shared<Record>();
   Client one = client({.observer = record});
   const LockOptions options{.lease = real_time() ? short_lease() * 3 : 30'000ms};
-  Lock lock = one.lock("name", options);
+  Lock lock = one.make_lock("name", options);
   lock.lock();
   EXPECT_EQ(in_a_fork([] {}), 0);
   for (std::size_t i = 1; i <= 3; ++i) {
@@ -179,12 +179,12 @@ MORTISE_TEST(Fork, TheChildMayOpenAClientOfItsOwn, Hook::processes, Build::no_sa
   // The thread sanitizer ends a forked child that starts a thread; in one of the other another
   // thread may have been inside its allocator.
   Client one = client();
-  Lock lock = one.lock("name");
+  Lock lock = one.make_lock("name");
   lock.lock();
   const int status = in_a_fork([&] {
     Client mine = client();
-    Lock same = mine.lock("name");
-    Lock free = mine.lock("other name");
+    Lock same = mine.make_lock("name");
+    Lock free = mine.make_lock("other name");
     EXPECT_FALSE(same.try_lock()) << "the parent holds it";
     EXPECT_TRUE(free.try_lock());
     EXPECT_EQ(free.release(), Released::released);
@@ -201,7 +201,7 @@ MORTISE_TEST(Fork, TheChildDoesNotOutliveItsParentAsAHolder, Hook::processes) {
   Line ends;
   model::Process parent = model::Process::fork_child([&] {
     Client mine = client();
-    Lock lock = mine.lock("name", options);
+    Lock lock = mine.make_lock("name", options);
     lock.lock();
     if (::fork() == 0) {
       ends.close_writing();
@@ -214,7 +214,7 @@ MORTISE_TEST(Fork, TheChildDoesNotOutliveItsParentAsAHolder, Hook::processes) {
   });
   ASSERT_EQ(tells.hear(patience), 'c') << "no grandchild";
   Client other = client();
-  Lock next = other.lock("name");
+  Lock next = other.make_lock("name");
   EXPECT_FALSE(next.try_lock());
   EXPECT_EQ(parent.kill().signal, SIGKILL);
   EXPECT_TRUE(next.try_lock_for(lease + 1s)) << "the child keeps the lock of its dead parent alive";

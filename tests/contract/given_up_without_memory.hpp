@@ -55,7 +55,7 @@ struct GivenUp {
   const auto seen = std::make_shared<LateBackend::Seen>();
   Client client(std::make_unique<LateBackend>(seen));
   std::error_code ec;
-  static_cast<void>(client.lock(name, {.lease = 30s}).try_lock_for(1ms, ec));
+  static_cast<void>(client.make_lock(name, {.lease = 30s}).try_lock_for(1ms, ec));
   until_failure = fails_at;
   seen->asked->granted({.number = 1, .counted_from = BootClock::now(), .lease = 30s});
   GivenUp outcome{.reached = until_failure == 0};

@@ -19,7 +19,7 @@ static_assert(!std::is_copy_constructible_v<Guard>);
 static_assert(std::is_nothrow_destructible_v<Guard>);
 
 bool nobody_holds(Client& client, const std::string& name) {
-  Lock lock = client.lock(name);
+  Lock lock = client.make_lock(name);
   const bool free = lock.try_lock();
   if (free) lock.unlock();
   return free;
@@ -28,7 +28,7 @@ bool nobody_holds(Client& client, const std::string& name) {
 MORTISE_TEST(Guards, HoldFromConstructionToDestruction) {
   Client one = client();
   Client other = client();
-  Lock lock = one.lock("name");
+  Lock lock = one.make_lock("name");
   {
     const Guard guard(lock);
     ASSERT_TRUE(guard);
@@ -50,18 +50,18 @@ MORTISE_TEST(Guards, HoldFromConstructionToDestruction) {
 MORTISE_TEST(Guards, ReleaseOnce) {
   Client one = client();
   Client other = client();
-  Lock lock = one.lock("name");
+  Lock lock = one.make_lock("name");
   Guard guard(lock);
-  EXPECT_EQ(guard.release(), Released::released);
+  EXPECT_EQ(guard.unlock(), Released::released);
   EXPECT_TRUE(nobody_holds(other, "name"));
   EXPECT_FALSE(guard);
   EXPECT_FALSE(guard.token());
   EXPECT_FALSE(guard.error()) << "it did hold";
   EXPECT_EQ(guard.valid_for(), 0ns);
-  EXPECT_EQ(guard.release(), Released::was_lost) << "nothing is left to release";
-  Lock rival = other.lock("name");
+  EXPECT_EQ(guard.unlock(), Released::was_lost) << "nothing is left to release";
+  Lock rival = other.make_lock("name");
   rival.lock();
-  EXPECT_EQ(guard.release(), Released::was_lost);
+  EXPECT_EQ(guard.unlock(), Released::was_lost);
   EXPECT_EQ(rival.release(), Released::released);
 }
 
@@ -72,7 +72,7 @@ MORTISE_TEST(Guards, AreEmptyByDefault) {
   EXPECT_EQ(guard.valid_for(), 0ns);
   EXPECT_FALSE(guard.error());
   EXPECT_FALSE(guard.lost().stop_possible());
-  EXPECT_EQ(guard.release(), Released::was_lost);
+  EXPECT_EQ(guard.unlock(), Released::was_lost);
   const Guard moved = std::move(guard);
   EXPECT_FALSE(moved);
 }
@@ -80,7 +80,7 @@ MORTISE_TEST(Guards, AreEmptyByDefault) {
 MORTISE_TEST(Guards, MoveTheirHold) {
   Client one = client();
   Client other = client();
-  Lock lock = one.lock("name");
+  Lock lock = one.make_lock("name");
   Guard guard(lock);
   const Token token = guard.token();
   {
@@ -98,7 +98,7 @@ MORTISE_TEST(Guards, MoveTheirHold) {
   Guard& itself = guard;
   guard = std::move(itself);
   EXPECT_TRUE(guard);
-  Lock second = one.lock("second");
+  Lock second = one.make_lock("second");
   Guard replaced(second);
   replaced = std::move(guard);
   EXPECT_TRUE(nobody_holds(other, "second")) << "what it held before is freed";
@@ -110,11 +110,11 @@ MORTISE_TEST(Guards, MoveTheirHold) {
 MORTISE_TEST(Guards, FreeTheirHoldOnWhicheverThread) {
   Client one = client();
   Client other = client();
-  Lock lock = one.lock("name");
+  Lock lock = one.make_lock("name");
   Guard guard(lock);
   Worker thread;
   EXPECT_EQ(
-      thread.run([moved = std::make_shared<Guard>(std::move(guard))] { return moved->release(); }),
+      thread.run([moved = std::make_shared<Guard>(std::move(guard))] { return moved->unlock(); }),
       Released::released);
   EXPECT_TRUE(nobody_holds(other, "name"));
   EXPECT_EQ(lock.hold_count(), 0U);
@@ -133,19 +133,19 @@ MORTISE_TEST(Guards, OutliveTheirHandle) {
   Client other = client();
   Guard guard;
   {
-    Lock lock = one.lock("name");
+    Lock lock = one.make_lock("name");
     guard = Guard(lock);
   }
   EXPECT_FALSE(nobody_holds(other, "name"));
-  EXPECT_EQ(guard.release(), Released::released);
+  EXPECT_EQ(guard.unlock(), Released::released);
   EXPECT_TRUE(nobody_holds(other, "name"));
 }
 
 MORTISE_TEST(Guards, WhoseHoldWasUnlockedBehindThemFreeNothingElse) {
   Client one = client();
   Client other = client();
-  Lock lock = one.lock("name");
-  Lock rival = other.lock("name");
+  Lock lock = one.make_lock("name");
+  Lock rival = other.make_lock("name");
   {
     const Guard guard(lock);
     lock.unlock();
@@ -158,12 +158,12 @@ MORTISE_TEST(Guards, WhoseHoldWasUnlockedBehindThemFreeNothingElse) {
 MORTISE_TEST(Guards, HandlesMoveWithoutTheHold) {
   Client one = client();
   Client other = client();
-  Lock lock = one.lock("name");
+  Lock lock = one.make_lock("name");
   lock.lock();
   Lock moved = std::move(lock);
   EXPECT_EQ(moved.name(), "name");
   EXPECT_EQ(moved.hold_count(), 1U);
-  Lock target = one.lock("other name");
+  Lock target = one.make_lock("other name");
   target = std::move(moved);
   EXPECT_EQ(target.name(), "name");
   EXPECT_EQ(target.hold_count(), 1U);
@@ -175,7 +175,7 @@ MORTISE_TEST(Guards, HandlesMoveWithoutTheHold) {
 MORTISE_TEST(Guards, AnOwnerIsHandedFromThreadToThread) {
   Client one = client();
   Client other = client();
-  Lock lock = one.lock("name");
+  Lock lock = one.make_lock("name");
   const Owner task = Owner::unique();
   ASSERT_TRUE(lock.acquire({.owner = task}));
   const Token token = lock.token(task);
@@ -212,13 +212,13 @@ MORTISE_TEST(Guards, AThreadThatEndsWhileItHoldsHasNoSuccessor) {
   Client other = client();
   Token token;
   std::thread([&] {
-    Lock lock = one->lock("name");
+    Lock lock = one->make_lock("name");
     lock.lock();
     token = lock.token();
   }).join();
   for (int i = 0; i < 5; ++i) {
     std::thread([&] {
-      Lock lock = one->lock("name");
+      Lock lock = one->make_lock("name");
       EXPECT_EQ(lock.hold_count(), 0U) << "a new thread inherited the hold";
       EXPECT_FALSE(lock.try_lock());
       std::error_code ec;
@@ -228,7 +228,7 @@ MORTISE_TEST(Guards, AThreadThatEndsWhileItHoldsHasNoSuccessor) {
   }
   EXPECT_FALSE(nobody_holds(other, "name"));
   one.reset();
-  Lock next = other.lock("name");
+  Lock next = other.make_lock("name");
   EXPECT_TRUE(next.try_lock_for(fallback_period * 2));
   EXPECT_GT(next.token(), token);
   next.unlock();
@@ -236,7 +236,7 @@ MORTISE_TEST(Guards, AThreadThatEndsWhileItHoldsHasNoSuccessor) {
 
 MORTISE_TEST(Guards, ErrorCodeFormsDoNotThrow) {
   Client one = client();
-  Lock lock = one.lock("name");
+  Lock lock = one.make_lock("name");
   std::error_code ec = Errc::protocol;
   {
     const Guard guard(lock, {}, ec);

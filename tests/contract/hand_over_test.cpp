@@ -29,7 +29,7 @@ std::future<Served> wait_on(Worker& worker, Lock& lock) {
 
 MORTISE_TEST(HandOver, AsksNobody) {
   Party busy = party({.turn = 10s});
-  Lock lock = busy.client.lock("name");
+  Lock lock = busy.client.make_lock("name");
   lock.lock();
   const Token first = lock.token();
   Worker one;
@@ -52,8 +52,8 @@ MORTISE_TEST(HandOver, AsksNobody) {
 MORTISE_TEST(HandOver, IsOverAfterTheTurnsHandOffs, Quality::fair, Hook::counts) {
   Client one = client({.turn = 60s, .turn_handoffs = 3});
   Client other = client();
-  Lock lock = one.lock("name");
-  Lock elsewhere = other.lock("name");
+  Lock lock = one.make_lock("name");
+  Lock elsewhere = other.make_lock("name");
   lock.lock();
   const Token first = lock.token();
   Worker stranger;
@@ -80,8 +80,8 @@ MORTISE_TEST(HandOver, IsOverAfterTheTurnsTime, Quality::fair, Hook::counts, Hoo
   take_the_clock();
   Client one = client({.turn = 5ms});
   Client other = client();
-  Lock lock = one.lock("name");
-  Lock elsewhere = other.lock("name");
+  Lock lock = one.make_lock("name");
+  Lock elsewhere = other.make_lock("name");
   Worker stranger;
   Worker ours;
   for (const auto held : {4ms, 5ms}) {
@@ -100,8 +100,8 @@ MORTISE_TEST(HandOver, IsOverAfterTheTurnsTime, Quality::fair, Hook::counts, Hoo
 MORTISE_TEST(HandOver, LetsOtherClientsIn) {
   Client busy = client();
   Client other = client();
-  Lock lock = busy.lock("name");
-  Lock elsewhere = other.lock("name");
+  Lock lock = busy.make_lock("name");
+  Lock elsewhere = other.make_lock("name");
   std::atomic<bool> enough{false};
   std::atomic<int> grants{0};
   std::vector<std::unique_ptr<Worker>> workers;
@@ -124,7 +124,7 @@ MORTISE_TEST(HandOver, LetsOtherClientsIn) {
 
 MORTISE_TEST(HandOver, OfNoTurnAtAllGoesThroughTheServer) {
   Party busy = party({.turn_handoffs = 0});
-  Lock lock = busy.client.lock("name");
+  Lock lock = busy.client.make_lock("name");
   lock.lock();
   const Token first = lock.token();
   Worker worker;
@@ -145,9 +145,9 @@ MORTISE_TEST(HandOver, OfOtherOptionsGoesToTheServer) {
   others[1].renew = false;
   others[2].max_hold = 60s;
   others[3].label = "theirs";
-  Lock lock = one.lock("name", ours);
+  Lock lock = one.make_lock("name", ours);
   for (const LockOptions& options : others) {
-    Lock different = one.lock("name", options);
+    Lock different = one.make_lock("name", options);
     lock.lock();
     const Token first = lock.token();
     Worker worker;
@@ -163,8 +163,8 @@ MORTISE_TEST(HandOver, OfOtherOptionsGoesToTheServer) {
 
 MORTISE_TEST(HandOver, GivesTheNextHolderItsOwnLabel) {
   Client one = client({.turn = 10s});
-  Lock ours = one.lock("name", {.label = "ours"});
-  Lock theirs = one.lock("name", {.label = "theirs"});
+  Lock ours = one.make_lock("name", {.label = "ours"});
+  Lock theirs = one.make_lock("name", {.label = "theirs"});
   ours.lock();
   EXPECT_EQ(ours.holder().value_or(Holder{}).label, "ours");
   Worker worker;
@@ -181,7 +181,7 @@ MORTISE_TEST(HandOver, OfANearlyEndedLeaseGoesToTheServer, Quality::leases, Hook
   take_the_clock();
   Client one = client({.turn = 60s});
   const LockOptions options{.lease = 30s, .renew = false};
-  Lock lock = one.lock("name", options);
+  Lock lock = one.make_lock("name", options);
   const auto usable = options.lease - margin_of(options.lease);
   lock.lock();
   Token first = lock.token();
@@ -205,7 +205,7 @@ MORTISE_TEST(HandOver, OfANearlyEndedLeaseGoesToTheServer, Quality::leases, Hook
 MORTISE_TEST(HandOver, OfALostHoldGoesToTheServer, Quality::loss) {
   take_any_clock();
   Client one = client({.turn = 60s});
-  Lock lock = one.lock("name", losable());
+  Lock lock = one.make_lock("name", losable());
   lock.lock();
   const Token first = lock.token();
   Worker worker;
@@ -218,13 +218,13 @@ MORTISE_TEST(HandOver, OfALostHoldGoesToTheServer, Quality::loss) {
 MORTISE_TEST(HandOver, LeavesTheNameFreeAtItsEnd) {
   Client one = client({.turn = 10s});
   Client other = client();
-  Lock lock = one.lock("name");
+  Lock lock = one.make_lock("name");
   lock.lock();
   Worker worker;
   auto served = wait_on(worker, lock);
   lock.unlock();
   static_cast<void>(served.get());
-  Lock elsewhere = other.lock("name");
+  Lock elsewhere = other.make_lock("name");
   EXPECT_TRUE(elsewhere.try_lock_for(patience));
   elsewhere.unlock();
 }

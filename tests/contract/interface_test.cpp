@@ -37,7 +37,7 @@ class Interface : public CoreAnswers {
 TEST_F(Interface, ContentionIsNoErrorOfATry) {
   be_busy();
   Client client(std::make_unique<ScriptedBackend>(script_));
-  Lock lock = client.lock("name");
+  Lock lock = client.make_lock("name");
   std::error_code ec = Errc::protocol;
   EXPECT_FALSE(lock.try_lock(ec));
   EXPECT_FALSE(ec);
@@ -69,7 +69,7 @@ struct LateClock {
 TEST_F(Interface, AMomentIsLookedAtAgainWithoutExceptionsToo) {
   be_busy();
   Client client(std::make_unique<ScriptedBackend>(script_));
-  Lock lock = client.lock("name");
+  Lock lock = client.make_lock("name");
   std::error_code ec;
   LateClock::looks = 0;
   const int before = script_->acquires.load();
@@ -81,7 +81,7 @@ TEST_F(Interface, AMomentIsLookedAtAgainWithoutExceptionsToo) {
 TEST_F(Interface, AnyDurationIsAWait) {
   be_busy();
   Client client(std::make_unique<ScriptedBackend>(script_));
-  Lock lock = client.lock("name");
+  Lock lock = client.make_lock("name");
   using Years = std::chrono::duration<std::int64_t, std::ratio<31'556'952>>;
   std::error_code ec;
   const auto returns = [&](auto wait) {
@@ -119,7 +119,7 @@ TEST_F(Interface, AnyDurationIsAWait) {
 TEST_F(Interface, AStrangerReleasesNothing) {
   be_kind();
   Client client = open();
-  Lock lock = client.lock("name");
+  Lock lock = client.make_lock("name");
   lock.lock();
   std::error_code ec;
   EXPECT_EQ(lock.release(ec, Owner::unique()), Released::was_lost);
@@ -135,11 +135,11 @@ TEST_F(Interface, AStrangerReleasesNothing) {
 TEST_F(Interface, AGuardMayBeMadeOfATemporary) {
   be_kind();
   Client client = open();
-  const Guard guard(client.lock("name"));
+  const Guard guard(client.make_lock("name"));
   EXPECT_TRUE(guard);
   EXPECT_EQ(guard.name(), "name");
   std::error_code ec;
-  const Guard other(client.lock("other"), {.wait = 1s}, ec);
+  const Guard other(client.make_lock("other"), {.wait = 1s}, ec);
   EXPECT_TRUE(other);
   EXPECT_GT(other.valid_for(), 0ns);
 }
@@ -158,7 +158,7 @@ TEST_F(Interface, ASecondCloseReturnsAfterTheFirst) {
     }).detach();
   };
   Client client = open();
-  Lock lock = client.lock("name");
+  Lock lock = client.make_lock("name");
   lock.lock();
   std::atomic<bool> first_ended{false};
   Worker first;
@@ -198,7 +198,7 @@ TEST_F(Interface, ACheckEndsWithItsClient) {
 TEST_F(Interface, CloseInsideOfACallbackWaitsForNobody) {
   be_kind();
   Client client = open();
-  Lock lock = client.lock("name", {.lease = 30s, .renew = false});
+  Lock lock = client.make_lock("name", {.lease = 30s, .renew = false});
   lock.lock();
   Signal inside;
   Signal go_on;
@@ -235,7 +235,7 @@ TEST_F(Interface, BlockedCallbacksDelayNoOtherLoss) {
   Signal go_on;
   std::atomic<std::size_t> inside{0};
   for (std::size_t i = 0; i <= blocked; ++i) {
-    Lock lock = client.lock("name" + std::to_string(i), {.lease = 30s, .renew = false});
+    Lock lock = client.make_lock("name" + std::to_string(i), {.lease = 30s, .renew = false});
     lock.lock();
     lost.push_back(lock.lost());
     if (i == blocked) break;

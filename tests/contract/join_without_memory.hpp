@@ -25,7 +25,7 @@ inline Joined join_without_memory(const std::string& name, long fails_at) {
   Joined seen;
   memory::Server server;
   Client client(server.backend(), {.turn = 0ms});
-  Lock lock = client.lock(name, {.mode = Mode::shared});
+  Lock lock = client.make_lock(name, {.mode = Mode::shared});
   const Owner first = Owner::unique();
   if (!lock.acquire({.owner = first})) return seen;
   until_failure = fails_at;
@@ -41,7 +41,7 @@ inline Joined join_without_memory(const std::string& name, long fails_at) {
   if (joined) lock.unlock();
   lock.unlock(first);
   Client other(server.backend());
-  seen.free = other.lock(name).try_lock_for(5s);
+  seen.free = other.make_lock(name).try_lock_for(5s);
   return seen;
 }
 

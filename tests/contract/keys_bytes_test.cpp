@@ -33,12 +33,13 @@ MORTISE_TEST(Keys, AResultIsAnyBytes, Quality::once) {
                                          every + every + "\n"};
   for (std::size_t i = 0; i < results.size(); ++i) {
     const std::string key = "key " + std::to_string(i);
-    expect_success(one.once(key).run([&] { return results[i]; }), results[i]);
-    expect_success(other.once(key).run(never_run()), results[i]);
-    expect_success(other.once(key).look(), results[i]);
+    expect_success(one.make_once(key).run([&] { return results[i]; }), results[i]);
+    expect_success(other.make_once(key).run(never_run()), results[i]);
+    expect_success(other.make_once(key).look(), results[i]);
     const std::string failing = "failing " + std::to_string(i);
-    expect_failure(one.once(failing).run([&](Run& run) { run.fail(results[i]); }), results[i]);
-    expect_failure(other.once(failing, {.repeat = Repeat::never}).run(never_run()), results[i]);
+    expect_failure(one.make_once(failing).run([&](Run& run) { run.fail(results[i]); }), results[i]);
+    expect_failure(other.make_once(failing, {.repeat = Repeat::never}).run(never_run()),
+                   results[i]);
   }
 }
 
@@ -46,7 +47,7 @@ MORTISE_TEST(Keys, AResultThatIsTooLongIsRefusedInWords, Quality::once) {
   Client one = client();
   Client other = client();
   const std::string too_long(longest_outcome + 1, 'x');
-  Run run = one.once("key").begin();
+  Run run = one.make_once("key").begin();
   for (const bool success : {true, false}) {
     std::error_code ec;
     const Outcome refused = success ? run.succeed(too_long, ec) : run.fail(too_long, ec);
@@ -54,19 +55,19 @@ MORTISE_TEST(Keys, AResultThatIsTooLongIsRefusedInWords, Quality::once) {
     EXPECT_EQ(ec, Errc::misconfigured);
     EXPECT_NE(run.error_text().find("65537"), std::string::npos) << run.error_text();
     EXPECT_LT(run.error_text().size(), 200U);
-    EXPECT_THROW(run.succeed(too_long), LockError);
+    EXPECT_THROW(run.succeed(too_long), Error);
     ASSERT_TRUE(run) << "a shorter one could not be recorded any more";
-    EXPECT_TRUE(other.once("key").look().running());
+    EXPECT_TRUE(other.make_once("key").look().running());
   }
   expect_success(run.succeed(too_long.substr(1)), too_long.substr(1));
   EXPECT_FALSE(run);
   EXPECT_FALSE(run.error());
 
   std::error_code ec;
-  const Outcome outcome = one.once("body").run([&] { return too_long; }, ec);
+  const Outcome outcome = one.make_once("body").run([&] { return too_long; }, ec);
   EXPECT_EQ(ec, Errc::misconfigured);
   EXPECT_EQ(outcome.state(), KeyState::failed);
-  EXPECT_NE(other.once("body").look().reason().find("65537"), std::string::npos);
+  EXPECT_NE(other.make_once("body").look().reason().find("65537"), std::string::npos);
 }
 
 MORTISE_TEST(Keys, AreAsHostileAsNames, Quality::once) {
@@ -117,13 +118,13 @@ MORTISE_TEST(Keys, AreAsHostileAsNames, Quality::once) {
     keys.push_back("b" + std::string(1, static_cast<char>(byte)));
   for (std::size_t i = 0; i < keys.size(); ++i) {
     const std::string result = std::to_string(i);
-    const Outcome outcome = one.once(keys[i]).run([&] { return result; });
+    const Outcome outcome = one.make_once(keys[i]).run([&] { return result; });
     EXPECT_FALSE(outcome.replayed()) << ::testing::PrintToString(keys[i]) << " is another's, too";
   }
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    EXPECT_EQ(other.once(keys[i]).look().result(), std::to_string(i))
+    EXPECT_EQ(other.make_once(keys[i]).look().result(), std::to_string(i))
         << ::testing::PrintToString(keys[i]);
-    EXPECT_EQ(other.once(keys[i]).key(), keys[i]);
+    EXPECT_EQ(other.make_once(keys[i]).key(), keys[i]);
   }
 }
 
@@ -145,10 +146,11 @@ MORTISE_TEST(Keys, FingerprintsAreAnyBytes, Quality::once) {
                                         std::string(127, '\xff')};
   for (std::size_t i = 0; i < prints.size(); ++i) {
     const std::string key = std::to_string(i);
-    expect_success(one.once(key, {.fingerprint = prints[i]}).run([] { return "done"; }), "done");
+    expect_success(one.make_once(key, {.fingerprint = prints[i]}).run([] { return "done"; }),
+                   "done");
     for (std::size_t k = 0; k < prints.size(); ++k) {
       std::error_code ec;
-      const Outcome told = other.once(key, {.fingerprint = prints[k]}).run(never_run(), ec);
+      const Outcome told = other.make_once(key, {.fingerprint = prints[k]}).run(never_run(), ec);
       EXPECT_EQ(ec, k == i ? std::error_code() : make_error_code(Errc::mismatch)) << i << ' ' << k;
       EXPECT_EQ(told.result(), k == i ? "done" : "");
     }
@@ -159,8 +161,8 @@ MORTISE_TEST(Keys, OptionsThatCannotBeAreRefusedInWords, Quality::once) {
   Client one = client();
   const auto refused = [&](const std::string& key, const OnceOptions& options) -> std::string {
     try {
-      static_cast<void>(one.once(key, options));
-    } catch (const LockError& error) {
+      static_cast<void>(one.make_once(key, options));
+    } catch (const Error& error) {
       EXPECT_EQ(error.errc(), Errc::misconfigured);
       return error.what();
     }
@@ -179,15 +181,15 @@ MORTISE_TEST(Keys, OptionsThatCannotBeAreRefusedInWords, Quality::once) {
   expect_words(refused("key", {.lease = 99ms}), "OnceOptions::lease");
   expect_words(refused("key", {.label = std::string(129, 'l')}), "OnceOptions::label");
   expect_words(refused("key", {.label = "a\nb"}), "OnceOptions::label");
-  static_cast<void>(one.once("key", {.keep = 24h * 3650, .wait = -1s}));
+  static_cast<void>(one.make_once("key", {.keep = 24h * 3650, .wait = -1s}));
 }
 
 MORTISE_TEST(Keys, AreRefusedWhereNothingCanBeRemembered, Quality::no_once) {
   Client one = client();
   try {
-    static_cast<void>(one.once("key"));
+    static_cast<void>(one.make_once("key"));
     ADD_FAILURE() << "it was accepted";
-  } catch (const LockError& error) {
+  } catch (const Error& error) {
     EXPECT_EQ(error.errc(), Errc::unsupported);
     EXPECT_NE(std::string(error.what()).find("remember"), std::string::npos) << error.what();
   }

@@ -32,7 +32,7 @@ class LateAnswers : public CoreAnswers {
 TEST_F(LateAnswers, AHoldThatLapsesWithARenewalUnderWayIsReleased) {
   be_kind();
   Client client = open();
-  Lock lock = client.lock("name");
+  Lock lock = client.make_lock("name");
   renewal_under_way(lock);
   const std::uint64_t held = number_.load();
   clock_->advance(20s);
@@ -45,7 +45,7 @@ TEST_F(LateAnswers, AHoldThatLapsesWithARenewalUnderWayIsReleased) {
 TEST_F(LateAnswers, NeitherDoesARenewalWithoutAnswerCountAsOver) {
   be_kind();
   Client client = open();
-  Lock lock = client.lock("name");
+  Lock lock = client.make_lock("name");
   renewal_under_way(lock);
   const std::uint64_t held = number_.load();
   // The connection broke: the request may have reached the server all the same.
@@ -59,7 +59,7 @@ TEST_F(LateAnswers, TheNextOfThisProcessAsksAfterThatRelease) {
   be_kind();
   std::atomic<bool> released_first{false};
   Client client = open();
-  Lock lock = client.lock("name");
+  Lock lock = client.make_lock("name");
   renewal_under_way(lock);
   const std::uint64_t held = number_.load();
   script_->on_acquire = [&](const auto& operation) {
@@ -77,7 +77,7 @@ TEST_F(LateAnswers, TheNextOfThisProcessAsksAfterThatRelease) {
 TEST_F(LateAnswers, ARenewalThatComesTooLateIsTakenBack) {
   be_kind();
   Client client = open();
-  Lock lock = client.lock("name");
+  Lock lock = client.make_lock("name");
   // The answer finds the deadline passed before the watchdog has looked.
   script_->on_renew = [this](const std::shared_ptr<Renewal>& renewal) {
     const Instant asked = clock_->now();
@@ -99,7 +99,7 @@ TEST_F(LateAnswers, ARenewalThatComesTooLateIsTakenBack) {
 TEST_F(LateAnswers, ALeaseThatWasNotRenewedEndsByItself) {
   be_kind();
   Client client = open();
-  Lock lock = client.lock("name", {.lease = 30s, .renew = false});
+  Lock lock = client.make_lock("name", {.lease = 30s, .renew = false});
   lock.lock();
   const std::stop_token lost = lock.lost();
   clock_->advance(30s);
@@ -115,7 +115,7 @@ TEST_F(LateAnswers, AnUnansweredReleaseGoesOnAsLongAsALateRenewalCounts) {
     operation->granted(grant(++number_, 1'200ms));
   };
   Client client = open();
-  Lock lock = client.lock("name", {.lease = 1'200ms});
+  Lock lock = client.make_lock("name", {.lease = 1'200ms});
   lock.lock();
   clock_->advance(900ms);
   ASSERT_TRUE(eventually([&] { return script_->renewals.load() >= 1; }));
@@ -138,7 +138,7 @@ TEST_F(LateAnswers, AnOutcomeThatIsConfirmedTooLateIsInDoubt) {
     operation->granted(granted);
   };
   Client client = open();
-  mortise::Run run = client.once("key").begin();
+  mortise::Run run = client.make_once("key").begin();
   ASSERT_TRUE(run);
   run.note(std::make_shared<const mortise::Record>(
       mortise::Record{.state = KeyState::succeeded, .run = 1}));

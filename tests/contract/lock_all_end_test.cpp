@@ -23,8 +23,8 @@ namespace {
 MORTISE_TEST(LockAll, HasOneTimeLimit) {
   Party one = party();
   Client other = client();
-  Lock first = other.lock("a");
-  Lock second = other.lock("b");
+  Lock first = other.make_lock("a");
+  Lock second = other.make_lock("b");
   first.lock();
   second.lock();
   std::vector<Lock> wanted = locks_of(one.client, {"a", "b"});
@@ -50,7 +50,7 @@ MORTISE_TEST(LockAll, IsCancelled) {
   std::vector<Lock> wanted = locks_of(one.client, {"a", "b"});
   std::stop_source stop;
   Worker waiter;
-  Lock b = other.lock("b");
+  Lock b = other.make_lock("b");
   std::unique_lock held(b);  // which ends before the waiter has to
   auto done = waiter.start([&] {
     std::error_code ec;
@@ -75,8 +75,8 @@ MORTISE_TEST(LockAll, OfOneNameByTwoClientsOfAStoreIsNeverHad) {
   Client one = client();
   Client two = client();
   Client other = client();
-  Lock a = one.lock("a");
-  Lock as_well = two.lock("a");
+  Lock a = one.make_lock("a");
+  Lock as_well = two.make_lock("a");
   EXPECT_FALSE(lock_all({a, as_well}, {.wait = 0s}));
   EXPECT_FALSE(lock_all({a, as_well}, {.wait = answer_time}));
   EXPECT_TRUE(is_free_for(other, "a"));
@@ -88,14 +88,14 @@ MORTISE_TEST(LockAll, TellsAFailureByItsName) {
   Client closed = client();
   // As the backend's own words begin, "memory server: ...", which are not the lock's name.
   const std::string begins = store().backend()->describe().substr(0, 1);
-  Lock a = one.lock("a");
-  Lock b = closed.lock(begins);
-  Lock c = one.lock("~");
+  Lock a = one.make_lock("a");
+  Lock b = closed.make_lock(begins);
+  Lock c = one.make_lock("~");
   closed.close();
   try {
     static_cast<void>(lock_all({a, b, c}));
     FAIL() << "a lock of a closed client was taken";
-  } catch (const LockError& error) {
+  } catch (const Error& error) {
     EXPECT_EQ(error.errc(), Errc::closed);
     EXPECT_EQ(std::string(error.what()).find(begins + ": "), 0U) << error.what();
   }
@@ -112,8 +112,8 @@ MORTISE_TEST(LockAll, IsRefusedWithALostHold, Quality::loss) {
   take_any_clock();
   Client one = client();
   Client other = client();
-  Lock a = one.lock("a");
-  Lock b = one.lock("b", losable());
+  Lock a = one.make_lock("a");
+  Lock b = one.make_lock("b", losable());
   b.lock();
   lose(b);
   std::error_code ec;
@@ -131,10 +131,10 @@ MORTISE_TEST(LockAll, HoldsNoneWhereAStoreIsOutOfReach, Hook::unreachable) {
   Client near(server.backend());
   Client stranger(server.backend());
   Client one = client();
-  Lock first = near.lock("a");
+  Lock first = near.make_lock("a");
   const std::chrono::milliseconds lease = std::max(600ms, lease_of({.lease = 600ms}));
   std::vector<Lock> far = locks_of(one, {"b", "c", "d"}, {.lease = lease});
-  Lock last = near.lock("e");
+  Lock last = near.make_lock("e");
   SeveralLocks all = all_of(far);
   all.insert(all.begin(), first);
   all.emplace_back(last);
@@ -162,7 +162,7 @@ MORTISE_TEST(LockAll, HoldsNoneWhereAStoreIsOutOfReach, Hook::unreachable) {
   Worker waiter;
   auto done = waiter.start([&] { return static_cast<bool>(lock_all(all, {.wait = patience})); });
   EXPECT_TRUE(test::eventually([&] {
-    Lock lock = stranger.lock("a");
+    Lock lock = stranger.make_lock("a");
     for (int i = 0; i < 50; ++i) {
       if (!lock.try_lock()) return false;
       lock.unlock();
@@ -207,7 +207,7 @@ MORTISE_TEST(LockAll, GoesInOneFlight, Hook::delays) {
   std::chrono::nanoseconds locking{};
   std::chrono::nanoseconds unlocking{};
   std::chrono::nanoseconds single{};
-  Lock alone = one.lock("alone");
+  Lock alone = one.make_lock("alone");
   alone.lock();
   alone.unlock();
   for (int i = 0; i < 3; ++i) {
@@ -230,7 +230,7 @@ MORTISE_TEST(LockAll, ATryAwaitsWhatItGivesBack, Hook::delays) {
   const auto record = std::make_shared<Record>();
   Client one = client({.observer = record});
   Client other = client();
-  Lock b = other.lock("b");
+  Lock b = other.make_lock("b");
   const std::unique_lock held(b);
   std::vector<Lock> wanted = locks_of(one, {"a", "b"});
   EXPECT_FALSE(lock_all(all_of(wanted), {.wait = 0s}));  // connected

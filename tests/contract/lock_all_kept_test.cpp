@@ -12,7 +12,7 @@ namespace {
 MORTISE_TEST(LockAllKept, WhatIsBackedOutOfIsFreeAtOnce, Quality::min_hold) {
   Client one = client();
   Client other = client();
-  Lock held = other.lock("b");
+  Lock held = other.make_lock("b");
   held.lock();
   std::vector<Lock> locks = locks_of(one, {"a", "b"}, {.min_hold = 10min});
   EXPECT_FALSE(lock_all(all_of(locks), {.wait = 0ns}));
@@ -35,12 +35,12 @@ MORTISE_TEST(LockAllKept, OutlivesTheThreadThatTookIt) {
   Several all;
   std::thread([&] { all = lock_all(all_of(locks)); }).join();
   ASSERT_TRUE(all);
-  Lock next = other.lock("b");
+  Lock next = other.make_lock("b");
   // Both for longer than a lease, where they have one.
   EXPECT_TRUE(!leases() || record->told(Record::Kind::renewed, 8));
   EXPECT_FALSE(next.try_lock());
   EXPECT_GT(all.valid_for(), 0ns);
-  EXPECT_EQ(all.release(), Released::released);
+  EXPECT_EQ(all.unlock(), Released::released);
   EXPECT_TRUE(next.try_lock_for(patience));
   next.unlock();
 }

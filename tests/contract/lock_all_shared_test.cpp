@@ -11,7 +11,7 @@ namespace mortise::contract {
 namespace {
 
 bool has_as(Client& client, const std::string& name, Mode mode) {
-  Lock lock = client.lock(name, {.mode = mode});
+  Lock lock = client.make_lock(name, {.mode = mode});
   const bool got = lock.try_lock();
   if (got) lock.unlock();
   return got;
@@ -21,8 +21,8 @@ bool has_as(Client& client, const std::string& name, Mode mode) {
 MORTISE_TEST(LockAll, TakesReadersAndOwnersTogether, Quality::shared) {
   Client one = client();
   Client other = client();
-  Lock read = one.lock("a", reading);
-  Lock written = one.lock("b");
+  Lock read = one.make_lock("a", reading);
+  Lock written = one.make_lock("b");
   Several all = lock_all({written, read});
   ASSERT_TRUE(all);
   EXPECT_EQ(all.size(), 2U);
@@ -32,7 +32,7 @@ MORTISE_TEST(LockAll, TakesReadersAndOwnersTogether, Quality::shared) {
   EXPECT_TRUE(has_as(other, "a", Mode::shared));
   EXPECT_FALSE(has_as(other, "a", Mode::exclusive));
   EXPECT_FALSE(has_as(other, "b", Mode::shared));
-  EXPECT_EQ(all.release(), Released::released);
+  EXPECT_EQ(all.unlock(), Released::released);
   EXPECT_EQ(read.hold_count(), 0U);
   EXPECT_EQ(written.hold_count(), 0U);
   EXPECT_TRUE(has_as(other, "a", Mode::exclusive));
@@ -44,11 +44,11 @@ MORTISE_TEST(LockAll, HoldsNoneOfEitherModeWhereOneIsWrittenElsewhere, Quality::
   Client one = client();
   Client other = client();
   Client third = client();
-  Lock read = one.lock("m", reading);
+  Lock read = one.make_lock("m", reading);
   for (const char* const mine : {"a", "z"}) {  // before and behind it
-    Lock written = one.lock(mine);
+    Lock written = one.make_lock(mine);
     for (const std::string& busy : {std::string("m"), std::string(mine)}) {
-      Lock writer = other.lock(busy);
+      Lock writer = other.make_lock(busy);
       ASSERT_TRUE(writer.try_lock_for(patience));
       const std::string free = busy == "m" ? mine : "m";
       for (const std::chrono::nanoseconds wait : {0ns, std::chrono::nanoseconds(answer_time)}) {
@@ -77,12 +77,12 @@ MORTISE_TEST(LockAll, HoldsNoneOfEitherModeWhereOneIsWrittenElsewhere, Quality::
 MORTISE_TEST(LockAll, ReadsWhatIsReadElsewhere, Quality::shared) {
   Client one = client();
   Client other = client();
-  Lock elsewhere = other.lock("a", reading);
+  Lock elsewhere = other.make_lock("a", reading);
   elsewhere.lock();
-  Lock read = one.lock("a", reading);
-  Lock written = one.lock("b");
+  Lock read = one.make_lock("a", reading);
+  Lock written = one.make_lock("b");
   EXPECT_TRUE(lock_all({read, written}, {.wait = 0s}));
-  Lock wanted = one.lock("a");
+  Lock wanted = one.make_lock("a");
   const Several none = lock_all({wanted, written}, {.wait = 0s});
   EXPECT_FALSE(none);
   EXPECT_EQ(none.failed_name(), "a");
@@ -93,10 +93,10 @@ MORTISE_TEST(LockAll, ReadsWhatIsReadElsewhere, Quality::shared) {
 MORTISE_TEST(LockAll, GivesBackByTheModeOfEach, Quality::shared) {
   Client one = client();
   Client other = client();
-  ReadWriteLock mine = one.read_write_lock("a");
-  Lock busy = other.lock("b");
+  ReadWriteLock mine = one.make_read_write_lock("a");
+  Lock busy = other.make_lock("b");
   busy.lock();
-  Lock wanted = one.lock("b");
+  Lock wanted = one.make_lock("b");
   mine.lock();
   for (int i = 0; i < 2; ++i) {
     EXPECT_FALSE(lock_all({mine.reader(), wanted}, {.wait = 0s}));
@@ -116,8 +116,8 @@ MORTISE_TEST(LockAll, GivesBackByTheModeOfEach, Quality::shared) {
 
 MORTISE_TEST(LockAll, RefusesOneNameInBothModes, Quality::shared) {
   Party asking = party();
-  ReadWriteLock both = asking.client.read_write_lock("a");
-  Lock before = asking.client.lock("0");
+  ReadWriteLock both = asking.client.make_read_write_lock("a");
+  Lock before = asking.client.make_lock("0");
   const Probe::Counts counts = asking.probe->counts();
   std::error_code ec;
   const Several none = lock_all({both.reader(), before, both.writer(), both.reader()}, {}, ec);
@@ -126,7 +126,7 @@ MORTISE_TEST(LockAll, RefusesOneNameInBothModes, Quality::shared) {
   EXPECT_EQ(none.failed_name(), "a");
   EXPECT_EQ(none.error_text().find("a: "), 0U) << none.error_text();
   EXPECT_NE(none.error_text().find("reader"), std::string::npos) << none.error_text();
-  EXPECT_THROW(static_cast<void>(lock_all({both.writer(), both.reader()})), LockError);
+  EXPECT_THROW(static_cast<void>(lock_all({both.writer(), both.reader()})), Error);
   EXPECT_EQ(asking.probe->counts().all(), counts.all()) << "nothing was asked for";
   EXPECT_EQ(both.reader().hold_count() + both.writer().hold_count() + before.hold_count(), 0U);
 }
@@ -134,22 +134,22 @@ MORTISE_TEST(LockAll, RefusesOneNameInBothModes, Quality::shared) {
 MORTISE_TEST(LockAll, ReentersAReaderThatIsNamedTwice, Quality::shared) {
   Client one = client();
   Client other = client();
-  Lock read = one.lock("a", reading);
-  Lock same = one.lock("a", reading);
+  Lock read = one.make_lock("a", reading);
+  Lock same = one.make_lock("a", reading);
   Several all = lock_all({read, same});
   ASSERT_TRUE(all);
   EXPECT_EQ(all.size(), 2U);
   EXPECT_EQ(read.hold_count(), 2U);
   EXPECT_TRUE(has_as(other, "a", Mode::shared));
-  EXPECT_EQ(all.release(), Released::released);
+  EXPECT_EQ(all.unlock(), Released::released);
   EXPECT_EQ(read.hold_count(), 0U);
   EXPECT_TRUE(has_as(other, "a", Mode::exclusive));
 }
 
 MORTISE_TEST(LockAll, AReaderIsRefusedWhatItReads, Quality::shared) {
   Client one = client();
-  ReadWriteLock lock = one.read_write_lock("a");
-  Lock another = one.lock("b");
+  ReadWriteLock lock = one.make_read_write_lock("a");
+  Lock another = one.make_lock("b");
   lock.lock_shared();
   std::error_code ec;
   const Several none = lock_all({another, lock.writer()}, {}, ec);
@@ -173,7 +173,7 @@ MORTISE_TEST(LockAll, OutlivesTheThreadThatRead, Quality::shared) {
   EXPECT_TRUE(!leases() || record->told(Record::Kind::renewed, 8));
   EXPECT_GT(all->valid_for(), 0ns);
   for (const char* const name : {"a", "b"}) EXPECT_FALSE(has_as(other, name, Mode::exclusive));
-  EXPECT_EQ(all->release(), Released::released);
+  EXPECT_EQ(all->unlock(), Released::released);
   for (const char* const name : {"a", "b"}) EXPECT_TRUE(has_as(other, name, Mode::exclusive));
 }
 

@@ -21,9 +21,9 @@ static_assert(std::is_nothrow_destructible_v<Several>);
 MORTISE_TEST(LockAll, TakesAllAndFreesAll) {
   Client one = client();
   Client other = client();
-  Lock a = one.lock("a");
-  Lock b = one.lock("b");
-  Lock c = one.lock("c");
+  Lock a = one.make_lock("a");
+  Lock b = one.make_lock("b");
+  Lock c = one.make_lock("c");
   {
     const Several all = lock_all({b, c, a});
     ASSERT_TRUE(all);
@@ -51,7 +51,7 @@ MORTISE_TEST(LockAll, OfNoneIsSuccess) {
   EXPECT_TRUE(none);
   EXPECT_EQ(none.size(), 0U);
   EXPECT_EQ(none.valid_for(), std::chrono::nanoseconds::max());
-  EXPECT_EQ(none.release(), Released::released);
+  EXPECT_EQ(none.unlock(), Released::released);
   EXPECT_FALSE(none);
   std::error_code ec = Errc::protocol;
   EXPECT_TRUE(lock_all(SeveralLocks(), {.wait = 0s}, ec));
@@ -64,7 +64,7 @@ MORTISE_TEST(LockAll, HoldsNoneWhereOneIsBusy) {
   Client other = client();
   Client third = client();
   for (const char* const busy : {"a", "b", "c"}) {
-    Lock held = other.lock(busy, {.label = "who has it"});
+    Lock held = other.make_lock(busy, {.label = "who has it"});
     ASSERT_TRUE(held.try_lock_for(patience));
     std::vector<Lock> wanted = locks_of(one, {"a", "b", "c"});
     for (const std::chrono::nanoseconds wait : {0ns, std::chrono::nanoseconds(answer_time)}) {
@@ -99,9 +99,9 @@ MORTISE_TEST(LockAll, GoesByTheNamesWhateverTheOrderOfTheArguments) {
   Client other = client();
   std::vector<Lock> held = locks_of(other, {"a", "b", "c"});
   for (Lock& lock : held) lock.lock();
-  Lock a = one.lock("a");
-  Lock b = one.lock("b");
-  Lock c = one.lock("c");
+  Lock a = one.make_lock("a");
+  Lock b = one.make_lock("b");
+  Lock c = one.make_lock("c");
   EXPECT_EQ(lock_all({c, b, a}, {.wait = 0s}).failed_name(), "a");
   EXPECT_EQ(lock_all({b, a, c}, {.wait = answer_time}).failed_name(), "a");
   held[0].unlock();
@@ -131,7 +131,7 @@ MORTISE_TEST(LockAll, ByAnotherThreadOfTheClientIsBusyToo) {
 MORTISE_TEST(LockAll, HoldsNoneWhileItWaits) {
   Party one = party();
   Client other = client();
-  Lock held = other.lock("b");
+  Lock held = other.make_lock("b");
   held.lock();
   std::vector<Lock> wanted = locks_of(one.client, {"a", "b", "c"});
   Worker waiter;
@@ -163,7 +163,7 @@ MORTISE_TEST(LockAll, HoldsForItsOwner) {
   }
   Worker thread;
   const auto moved = std::make_shared<Several>(std::move(all));
-  EXPECT_EQ(thread.run([moved] { return moved->release(); }), Released::released);
+  EXPECT_EQ(thread.run([moved] { return moved->unlock(); }), Released::released);
   for (const Lock& lock : wanted) EXPECT_EQ(lock.hold_count(task), 0U);
 }
 
@@ -171,8 +171,8 @@ MORTISE_TEST(LockAll, HoldsForItsOwner) {
 MORTISE_TEST(LockAll, ReentersWhatTheOwnerHolds) {
   Client one = client();
   Client other = client();
-  Lock a = one.lock("a");
-  Lock b = one.lock("b");
+  Lock a = one.make_lock("a");
+  Lock b = one.make_lock("b");
   b.lock();
   {
     const Several all = lock_all({a, b}, {.wait = 0s});
@@ -183,7 +183,7 @@ MORTISE_TEST(LockAll, ReentersWhatTheOwnerHolds) {
   EXPECT_TRUE(is_free_for(other, "a"));
   EXPECT_FALSE(is_free_for(other, "b"));
   // What it re-entered in vain it leaves, too.
-  Lock rival = other.lock("a");
+  Lock rival = other.make_lock("a");
   rival.lock();
   EXPECT_FALSE(lock_all({a, b}, {.wait = 0s}));
   EXPECT_EQ(b.hold_count(), 1U);
@@ -195,9 +195,9 @@ MORTISE_TEST(LockAll, ReentersWhatTheOwnerHolds) {
 MORTISE_TEST(LockAll, OfTheSameLockTwiceReenters) {
   Client one = client();
   Client other = client();
-  Lock a = one.lock("a");
-  Lock again = one.lock("a");
-  Lock b = one.lock("b");
+  Lock a = one.make_lock("a");
+  Lock again = one.make_lock("a");
+  Lock b = one.make_lock("b");
   {
     const Several all = lock_all({a, b, again, a}, {.wait = 0s});
     ASSERT_TRUE(all);
@@ -217,10 +217,10 @@ MORTISE_TEST(LockAll, OfDifferentClientsAndBackends) {
   memory::Server server;
   Client elsewhere(server.backend());
   Client stranger(server.backend());
-  Lock a = one.lock("a");
-  Lock b = two.lock("b");
-  Lock same_name = elsewhere.lock("a");
-  Lock c = elsewhere.lock("c");
+  Lock a = one.make_lock("a");
+  Lock b = two.make_lock("b");
+  Lock same_name = elsewhere.make_lock("a");
+  Lock c = elsewhere.make_lock("c");
   {
     const Several all = lock_all({c, same_name, b, a}, {.wait = patience});
     ASSERT_TRUE(all);
@@ -229,7 +229,7 @@ MORTISE_TEST(LockAll, OfDifferentClientsAndBackends) {
     EXPECT_FALSE(is_free_for(stranger, "a"));
     EXPECT_FALSE(is_free_for(stranger, "c"));
   }
-  Lock rival = stranger.lock("c");
+  Lock rival = stranger.make_lock("c");
   rival.lock();
   std::error_code ec;
   EXPECT_EQ(lock_all({c, same_name, b, a}, {.wait = answer_time}, ec).failed_name(), "c");
@@ -250,7 +250,7 @@ MORTISE_TEST(LockAll, MovesItsHolds) {
     Several moved = std::move(guards);
     EXPECT_FALSE(guards);
     EXPECT_EQ(guards.size(), 0U);
-    EXPECT_EQ(guards.release(), Released::was_lost);
+    EXPECT_EQ(guards.unlock(), Released::was_lost);
     EXPECT_TRUE(moved);
     EXPECT_FALSE(is_free_for(other, "a"));
     guards = std::move(moved);
@@ -274,13 +274,13 @@ MORTISE_TEST(LockAll, ReleasesOnce) {
   Client one = client();
   std::vector<Lock> wanted = locks_of(one, {"a", "b"});
   Several guards = lock_all(all_of(wanted));
-  EXPECT_EQ(guards.release(), Released::released);
+  EXPECT_EQ(guards.unlock(), Released::released);
   EXPECT_FALSE(guards);
   EXPECT_FALSE(guards.error()) << "it did hold";
-  EXPECT_EQ(guards.release(), Released::was_lost) << "nothing is left to release";
+  EXPECT_EQ(guards.unlock(), Released::was_lost) << "nothing is left to release";
   guards = lock_all(all_of(wanted));
   wanted[0].unlock();
-  EXPECT_EQ(guards.release(), Released::was_lost) << "one was unlocked behind it";
+  EXPECT_EQ(guards.unlock(), Released::was_lost) << "one was unlocked behind it";
   EXPECT_EQ(wanted[1].hold_count(), 0U);
   guards = lock_all(all_of(wanted));
   guards.unlock();
@@ -296,7 +296,7 @@ MORTISE_TEST(LockAll, OutlivesItsHandles) {
     guards = lock_all(all_of(wanted));
   }
   EXPECT_FALSE(is_free_for(other, "a"));
-  EXPECT_EQ(guards.release(), Released::released);
+  EXPECT_EQ(guards.unlock(), Released::released);
   EXPECT_TRUE(is_free_for(other, "a"));
   EXPECT_TRUE(is_free_for(other, "b"));
 }
@@ -306,7 +306,7 @@ MORTISE_TEST(LockAll, TellsTheObserverOfItsOutcomeOnly) {
   Client one = client({.observer = record});
   Client other = client();
   std::vector<Lock> wanted = locks_of(one, {"a", "b"});
-  Lock held = other.lock("b");
+  Lock held = other.make_lock("b");
   held.lock();
   EXPECT_FALSE(lock_all(all_of(wanted), {.wait = 0s}));
   EXPECT_EQ(record->count(Record::Kind::contended), 1U);

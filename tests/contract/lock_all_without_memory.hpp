@@ -32,7 +32,7 @@ struct AllWanted {
   Client client(server.backend());
   Client other(server.backend());
   std::vector<Lock> locks;
-  for (const char* const name : names) locks.push_back(client.lock(name, {.lease = 30s}));
+  for (const char* const name : names) locks.push_back(client.make_lock(name, {.lease = 30s}));
   std::vector<std::reference_wrapper<Lock>> all(locks.begin(), locks.end());
   all.emplace_back(locks.front());
   AllWanted outcome;
@@ -50,7 +50,8 @@ struct AllWanted {
   for (Lock& lock : locks) {
     outcome.free_here = outcome.free_here && lock.hold_count() == 0;
     // A release that could not be sent leaves the server with a lease that nobody renews.
-    outcome.free_there = outcome.free_there && (taken || other.lock(lock.name()).try_lock_for(1s));
+    outcome.free_there =
+        outcome.free_there && (taken || other.make_lock(lock.name()).try_lock_for(1s));
   }
   return outcome;
 }

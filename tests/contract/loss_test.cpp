@@ -17,7 +17,7 @@ MORTISE_TEST(Loss, IsToldOnce, Quality::loss) {
   take_any_clock();
   const auto record = std::make_shared<Record>();
   Client one = client({.observer = record});
-  Lock lock = one.lock("name", losable());
+  Lock lock = one.make_lock("name", losable());
   lock.lock();
   lock.lock();
   std::atomic<int> first{0};
@@ -40,7 +40,7 @@ MORTISE_TEST(Loss, IsToldOnce, Quality::loss) {
 MORTISE_TEST(Loss, IsKnownToWhoAsksLater, Quality::loss) {
   take_any_clock();
   Client one = client();
-  Lock lock = one.lock("name", losable());
+  Lock lock = one.make_lock("name", losable());
   EXPECT_FALSE(lock.lost().stop_possible()) << "nothing is held yet";
   lock.lock();
   lose(lock);
@@ -56,8 +56,8 @@ MORTISE_TEST(Loss, IsTheOwnersAlone, Quality::loss) {
   take_any_clock();
   Client one = client();
   Client other = client();
-  Lock lock = one.lock("name", losable());
-  Lock unconcerned = one.lock("other name", {.lease = 10min});
+  Lock lock = one.make_lock("name", losable());
+  Lock unconcerned = one.make_lock("other name", {.lease = 10min});
   lock.lock();
   unconcerned.lock();
   const std::stop_token theirs = unconcerned.lost();
@@ -74,8 +74,8 @@ MORTISE_TEST(Loss, IsTheOwnersAlone, Quality::loss) {
 MORTISE_TEST(Loss, DoesNotFollowAnUnlock, Quality::loss) {
   take_any_clock();
   Client one = client();
-  Lock unlocked = one.lock("unlocked", losable());
-  Lock lost = one.lock("lost", losable());
+  Lock unlocked = one.make_lock("unlocked", losable());
+  Lock lost = one.make_lock("lost", losable());
   unlocked.lock();
   std::atomic<int> told{0};
   const Callback never(unlocked.lost(), [&] { ++told; });
@@ -89,7 +89,7 @@ MORTISE_TEST(Loss, DoesNotFollowAnUnlock, Quality::loss) {
 MORTISE_TEST(Loss, OfAHandedOverHoldIsToldToItsPresentOwnerOnly, Quality::loss) {
   take_any_clock();
   Client one = client({.turn = 10s});
-  Lock lock = one.lock("name", losable());
+  Lock lock = one.make_lock("name", losable());
   const Owner former = Owner::unique();
   const Owner present = Owner::unique();
   ASSERT_TRUE(lock.acquire({.owner = former}));
@@ -110,8 +110,8 @@ MORTISE_TEST(Loss, OfAHandedOverHoldIsToldToItsPresentOwnerOnly, Quality::loss) 
 MORTISE_TEST(Loss, CallbackSeesItAndMayUnlockAndLock, Quality::loss) {
   take_any_clock();
   Client one = client();
-  Lock lock = one.lock("name", losable());
-  Lock elsewhere = one.lock("other name");
+  Lock lock = one.make_lock("name", losable());
+  Lock elsewhere = one.make_lock("other name");
   const Owner owner = Owner::unique();
   ASSERT_TRUE(lock.acquire({.owner = owner}));
   const Token token = lock.token(owner);
@@ -136,7 +136,7 @@ MORTISE_TEST(Loss, CallbackSeesItAndMayUnlockAndLock, Quality::loss) {
 MORTISE_TEST(Loss, CallbackMayDestroyTheLock, Quality::loss) {
   take_any_clock();
   Client one = client();
-  std::optional<Lock> lock = one.lock("name", losable());
+  std::optional<Lock> lock = one.make_lock("name", losable());
   const Owner owner = Owner::unique();
   ASSERT_TRUE(lock->acquire({.owner = owner}));
   Signal done;
@@ -146,11 +146,11 @@ MORTISE_TEST(Loss, CallbackMayDestroyTheLock, Quality::loss) {
     done.set();
   });
   {
-    Lock another_handle = one.lock("name");
+    Lock another_handle = one.make_lock("name");
     lose(another_handle, owner);
   }
   ASSERT_TRUE(done.wait());
-  Lock again = one.lock("name");
+  Lock again = one.make_lock("name");
   again.lock();
   again.unlock();
 }
@@ -160,8 +160,8 @@ MORTISE_TEST(Loss, CallbackMayDestroyTheClient, Quality::loss) {
   take_any_clock();
   auto one = std::make_unique<Client>(client());
   Client other = client();
-  Lock lock = one->lock("name", losable());
-  Lock held_too = one->lock("other name");
+  Lock lock = one->make_lock("name", losable());
+  Lock held_too = one->make_lock("other name");
   held_too.lock();
   const Owner owner = Owner::unique();
   ASSERT_TRUE(lock.acquire({.owner = owner}));
@@ -177,7 +177,7 @@ MORTISE_TEST(Loss, CallbackMayDestroyTheClient, Quality::loss) {
   std::error_code ec;
   lock.lock(ec);
   EXPECT_EQ(ec, Errc::closed);
-  Lock next = other.lock("other name");
+  Lock next = other.make_lock("other name");
   EXPECT_TRUE(next.try_lock_for(fallback_period * 3)) << "the destroyed client kept its holds";
   next.unlock();
 }
@@ -192,11 +192,11 @@ MORTISE_TEST(Loss, CallbackMayDestroyEverything, Quality::loss) {
   };
   auto all = std::make_unique<Everything>();
   all->client.emplace(client());
-  all->lock.emplace(all->client->lock("name", losable()));
+  all->lock.emplace(all->client->make_lock("name", losable()));
   const Owner owner = Owner::unique();
   all->guard.emplace(*all->lock, AcquireOptions{.owner = owner});
   ASSERT_TRUE(*all->guard);
-  Lock handle = all->client->lock("name");
+  Lock handle = all->client->make_lock("name");
   Signal done;
   const Callback callback(all->guard->lost(), [&] {
     all->client.reset();
@@ -212,7 +212,7 @@ MORTISE_TEST(Loss, CallbackMayDestroyEverything, Quality::loss) {
 MORTISE_TEST(Loss, CallbackMayCloseTheClient, Quality::loss) {
   take_any_clock();
   Client one = client();
-  Lock lock = one.lock("name", losable());
+  Lock lock = one.make_lock("name", losable());
   lock.lock();
   Signal done;
   const Callback callback(lock.lost(), [&] {
@@ -230,8 +230,8 @@ MORTISE_TEST(Loss, CallbackMayCloseTheClient, Quality::loss) {
 MORTISE_TEST(Loss, ASlowCallbackDelaysNoOtherNotice, Quality::loss) {
   take_any_clock();
   Client one = client();
-  Lock first = one.lock("first", losable());
-  Lock second = one.lock("second", losable());
+  Lock first = one.make_lock("first", losable());
+  Lock second = one.make_lock("second", losable());
   first.lock();
   Signal began;
   Signal end;
@@ -259,8 +259,8 @@ MORTISE_TEST(Loss, ASlowCallbackDelaysNoRenewal, Quality::leases) {
   const auto record = std::make_shared<Record>();
   Client one = client({.observer = record});
   const LockOptions renewed{.lease = real_time() ? short_lease() * 3 : 60'000ms};
-  Lock kept = one.lock("kept", renewed);
-  Lock lost = one.lock("lost", losable());
+  Lock kept = one.make_lock("kept", renewed);
+  Lock lost = one.make_lock("lost", losable());
   kept.lock();
   lost.lock();
   Signal began;
@@ -288,7 +288,7 @@ MORTISE_TEST(Loss, ASlowCallbackDelaysNoRenewal, Quality::leases) {
 MORTISE_TEST(Loss, AGuardTellsOfIt, Quality::loss) {
   take_any_clock();
   Client one = client();
-  Lock lock = one.lock("name", losable());
+  Lock lock = one.make_lock("name", losable());
   {
     Guard guard(lock);
     ASSERT_TRUE(guard);
@@ -299,7 +299,7 @@ MORTISE_TEST(Loss, AGuardTellsOfIt, Quality::loss) {
     EXPECT_EQ(guard.valid_for(), 0ns);
     EXPECT_EQ(guard.token(), token);
     EXPECT_TRUE(guard) << "it has still to be released";
-    EXPECT_EQ(guard.release(), Released::was_lost);
+    EXPECT_EQ(guard.unlock(), Released::was_lost);
     EXPECT_FALSE(guard);
   }
   {

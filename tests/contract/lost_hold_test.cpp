@@ -10,7 +10,7 @@ namespace {
 MORTISE_TEST(LostHold, IsRememberedUntilItsLastUnlock, Quality::loss) {
   take_any_clock();
   Client one = client();
-  Lock lock = one.lock("name", losable());
+  Lock lock = one.make_lock("name", losable());
   lock.lock();
   lock.lock();
   lock.lock();
@@ -26,8 +26,8 @@ MORTISE_TEST(LostHold, IsRememberedUntilItsLastUnlock, Quality::loss) {
     EXPECT_EQ(ec, Errc::lost);
     EXPECT_FALSE(lock.acquire({.wait = 10s}, ec));
     EXPECT_EQ(ec, Errc::lost) << "re-entry fails at once, it does not wait";
-    EXPECT_THROW(lock.lock(), LockError);
-    EXPECT_THROW(Guard{lock}, LockError);
+    EXPECT_THROW(lock.lock(), Error);
+    EXPECT_THROW(Guard{lock}, Error);
     EXPECT_EQ(lock.hold_count(), owed) << "a refused re-entry counts for nothing";
     EXPECT_EQ(lock.release(), Released::was_lost);
   }
@@ -45,7 +45,7 @@ MORTISE_TEST(LostHold, IsRememberedUntilItsLastUnlock, Quality::loss) {
 MORTISE_TEST(LostHold, IsUnlockedSilently, Quality::loss) {
   take_any_clock();
   Client one = client();
-  Lock lock = one.lock("name", losable());
+  Lock lock = one.make_lock("name", losable());
   {
     const std::lock_guard hold(lock);
     const std::lock_guard again(lock);
@@ -62,7 +62,7 @@ MORTISE_TEST(LostHold, IsUnlockedSilently, Quality::loss) {
 MORTISE_TEST(LostHold, IsNotReleasedAtTheServer, Quality::loss) {
   take_any_clock();
   Party loser = party();
-  Lock lock = loser.client.lock("name", losable());
+  Lock lock = loser.client.make_lock("name", losable());
   lock.lock();
   lock.lock();
   lose(lock);
@@ -76,8 +76,8 @@ MORTISE_TEST(LostHold, IsNotReleasedAtTheServer, Quality::loss) {
 MORTISE_TEST(LostHold, LeavesTheNameToOtherThreadsAtOnce, Quality::loss) {
   take_any_clock();
   Client one = client();
-  Lock lock = one.lock("name", losable());
-  Lock same = one.lock("name");
+  Lock lock = one.make_lock("name", losable());
+  Lock same = one.make_lock("name");
   lock.lock();
   lock.lock();
   lose(lock);
@@ -98,8 +98,8 @@ MORTISE_TEST(LostHold, LeavesTheNameToOtherThreadsAtOnce, Quality::loss) {
 MORTISE_TEST(LostHold, LeavesTheNameToWaitersOfTheProcess, Quality::loss) {
   take_any_clock();
   Client one = client();
-  Lock lock = one.lock("name", losable());
-  Lock same = one.lock("name");
+  Lock lock = one.make_lock("name", losable());
+  Lock same = one.make_lock("name");
   lock.lock();
   const Token token = lock.token();
   Worker thread;
@@ -118,10 +118,10 @@ MORTISE_TEST(LostHold, LeavesTheNameToOtherClientsAtOnce, Quality::loss) {
   take_any_clock();
   Client one = client();
   Client other = client();
-  Lock lock = one.lock("name", losable());
+  Lock lock = one.make_lock("name", losable());
   lock.lock();
   lose(lock);
-  Lock next = other.lock("name");
+  Lock next = other.make_lock("name");
   next.lock();
   EXPECT_EQ(lock.hold_count(), 1U);
   lock.unlock();
@@ -133,7 +133,7 @@ MORTISE_TEST(LostHold, LeavesTheNameToOtherClientsAtOnce, Quality::loss) {
 MORTISE_TEST(LostHold, OfTwoOwnersAreRememberedApart, Quality::loss) {
   take_any_clock();
   Client one = client();
-  Lock lock = one.lock("name", losable());
+  Lock lock = one.make_lock("name", losable());
   const Owner first = Owner::unique();
   const Owner second = Owner::unique();
   ASSERT_TRUE(lock.acquire({.owner = first}));
@@ -157,7 +157,7 @@ MORTISE_TEST(LostHold, OfTwoOwnersAreRememberedApart, Quality::loss) {
 MORTISE_TEST(LostHold, EndsAGuardedSectionWithoutNoise, Quality::loss) {
   take_any_clock();
   Client one = client();
-  Lock lock = one.lock("name", losable());
+  Lock lock = one.make_lock("name", losable());
   std::unique_lock hold(lock);
   lose(lock);
   EXPECT_TRUE(hold.owns_lock());

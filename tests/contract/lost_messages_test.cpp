@@ -21,7 +21,7 @@ MORTISE_TEST(LostMessages, ALostReplyIsRetriedAsTheSameAttempt, Hook::lost_messa
   Party taker = party();
   Client other = client();
   store().misbehave({.lose_reply = 1});
-  Lock lock = taker.client.lock("name", {.lease = 3 * calm_lease});
+  Lock lock = taker.client.make_lock("name", {.lease = 3 * calm_lease});
   Worker thread;
   const Owner owner = Owner::unique();
   auto taken = thread.start([&] { return lock.acquire({.owner = owner}); });
@@ -35,9 +35,9 @@ MORTISE_TEST(LostMessages, ALostReplyIsRetriedAsTheSameAttempt, Hook::lost_messa
   EXPECT_TRUE(taken.get());
   EXPECT_EQ(taker.probe->last_grant("name")->attempt, attempt) << "another attempt was made";
   EXPECT_EQ(lock.hold_count(owner), 1U);
-  EXPECT_FALSE(other.lock("name").try_lock());
+  EXPECT_FALSE(other.make_lock("name").try_lock());
   EXPECT_EQ(lock.release(owner), Released::released);
-  Lock next = other.lock("name");
+  Lock next = other.make_lock("name");
   EXPECT_TRUE(next.try_lock()) << "the repeated request left a second hold behind";
   next.unlock();
 }
@@ -45,7 +45,7 @@ MORTISE_TEST(LostMessages, ALostReplyIsRetriedAsTheSameAttempt, Hook::lost_messa
 MORTISE_TEST(LostMessages, ALostRequestIsRetried, Hook::lost_messages) {
   Party taker = party();
   store().misbehave({.lose_request = 1});
-  Lock lock = taker.client.lock("name", {.lease = calm_lease});
+  Lock lock = taker.client.make_lock("name", {.lease = calm_lease});
   Worker thread;
   const Owner owner = Owner::unique();
   auto taken = thread.start([&] { return lock.acquire({.owner = owner}); });
@@ -61,7 +61,7 @@ MORTISE_TEST(LostMessages, OnlyAMissingReplyIsInDoubt, Hook::lost_messages) {
   Client other = client();
   one.client.check(patience);  // what is lost is the reply, and not the time to connect
   store().misbehave({.lose_reply = 1});
-  Lock lock = one.client.lock("name", {.lease = calm_lease});
+  Lock lock = one.client.make_lock("name", {.lease = calm_lease});
   std::error_code ec;
   EXPECT_FALSE(lock.try_lock_for(100ms, ec));
   EXPECT_EQ(ec, Errc::in_doubt);
@@ -81,9 +81,9 @@ MORTISE_TEST(LostMessages, OnlyAMissingReplyIsInDoubt, Hook::lost_messages) {
     EXPECT_TRUE(gone) << "it may have the name";
   }
   EXPECT_EQ(lock.hold_count(), 0U);
-  EXPECT_THROW(static_cast<void>(lock.try_lock_for(50ms)), LockError);
+  EXPECT_THROW(static_cast<void>(lock.try_lock_for(50ms)), Error);
   store().misbehave({});
-  Lock next = other.lock("name");
+  Lock next = other.make_lock("name");
   EXPECT_TRUE(next.try_lock_for(calm_lease + fallback_period * 3)) << "nobody cleaned up";
   next.unlock();
 }
@@ -91,9 +91,9 @@ MORTISE_TEST(LostMessages, OnlyAMissingReplyIsInDoubt, Hook::lost_messages) {
 MORTISE_TEST(LostMessages, WhoWasToldToWaitIsNotInDoubt, Hook::lost_messages) {
   Client one = client();
   Party other = party();
-  Lock held = one.lock("name");
+  Lock held = one.make_lock("name");
   held.lock();
-  Lock wanted = other.client.lock("name");
+  Lock wanted = other.client.make_lock("name");
   Worker waiter;
   auto outcome = waiter.start([&] {
     std::error_code ec;
@@ -119,13 +119,13 @@ MORTISE_TEST(LostMessages, AnAttemptInDoubtIsUndoneBeforeItsLeaseEnds, Hook::los
   Client other = client();
   one.check(test::patience);  // connecting is not what the 50 ms below are for
   // The lease is half a minute: who gets the name sooner gets it because it was given back.
-  Lock lock = one.lock("name");
+  Lock lock = one.make_lock("name");
   store().misbehave({.lose_reply = 1});
   std::error_code ec;
   EXPECT_FALSE(lock.try_lock_for(50ms, ec));
   EXPECT_EQ(ec, Errc::in_doubt);
   store().misbehave({});
-  Lock next = other.lock("name");
+  Lock next = other.make_lock("name");
   EXPECT_TRUE(next.try_lock_for(fallback_period * 5));
   next.unlock();
 }
@@ -135,7 +135,7 @@ MORTISE_TEST(LostMessages, ALateGrantIsUndone, Hook::delays) {
   Party late = party();
   Client other = client();
   store().misbehave({.delay_min = 150ms, .delay_max = 150ms});
-  Lock lock = late.client.lock("name");
+  Lock lock = late.client.make_lock("name");
   std::error_code ec;
   EXPECT_FALSE(lock.try_lock_for(50ms, ec));
   EXPECT_TRUE(ec) << "nobody else holds it: not contention";
@@ -144,7 +144,7 @@ MORTISE_TEST(LostMessages, ALateGrantIsUndone, Hook::delays) {
   // The grant reaches the client although it gave up on it.
   ASSERT_TRUE(eventually([&] { return attempt->done(); }));
   store().misbehave({});
-  Lock next = other.lock("name");
+  Lock next = other.make_lock("name");
   EXPECT_TRUE(next.try_lock_for(fallback_period * 5)) << "an orphaned grant holds the name";
   EXPECT_EQ(lock.hold_count(), 0U);
   next.unlock();
@@ -155,7 +155,7 @@ MORTISE_TEST(LostMessages, ADelayedDuplicateIsNoOrphanedGrant, Hook::delays, Hoo
   Party taker = party();
   Client other = client();
   store().misbehave({.delay_min = 1ns, .delay_max = 1ms});
-  Lock lock = taker.client.lock("name");
+  Lock lock = taker.client.make_lock("name");
   ASSERT_TRUE(lock.try_lock_for(patience));
   const auto attempt = taker.probe->last_attempt("name");
   ASSERT_EQ(lock.release(), Released::released);
@@ -164,7 +164,7 @@ MORTISE_TEST(LostMessages, ADelayedDuplicateIsNoOrphanedGrant, Hook::delays, Hoo
   taker.probe->backend().acquire(duplicate);
   ASSERT_TRUE(eventually([&] { return duplicate->done(); }));
   EXPECT_EQ(duplicate->grant().number, 0U) << "an attempt that was over was granted again";
-  Lock next = other.lock("name");
+  Lock next = other.make_lock("name");
   EXPECT_TRUE(next.try_lock_for(patience));
   next.unlock();
 }
@@ -172,13 +172,13 @@ MORTISE_TEST(LostMessages, ADelayedDuplicateIsNoOrphanedGrant, Hook::delays, Hoo
 MORTISE_TEST(LostMessages, ALostReplyToAReleaseStillFreesTheName, Hook::lost_messages) {
   Client one = client();
   Client other = client();
-  Lock lock = one.lock("name");
+  Lock lock = one.make_lock("name");
   lock.lock();
   store().misbehave({.lose_reply = 1});
   EXPECT_EQ(lock.release(), Released::unknown);
   EXPECT_EQ(lock.hold_count(), 0U);
   store().misbehave({});
-  Lock next = other.lock("name");
+  Lock next = other.make_lock("name");
   EXPECT_TRUE(next.try_lock_for(fallback_period * 3));
   next.unlock();
 }
@@ -186,12 +186,12 @@ MORTISE_TEST(LostMessages, ALostReplyToAReleaseStillFreesTheName, Hook::lost_mes
 MORTISE_TEST(LostMessages, ALostRequestOfAReleaseIsRepeated, Hook::lost_messages) {
   Client one = client();
   Client other = client();
-  Lock lock = one.lock("name");
+  Lock lock = one.make_lock("name");
   lock.lock();
   store().misbehave({.lose_request = 1});
   EXPECT_EQ(lock.release(), Released::unknown);
   store().misbehave({});
-  Lock next = other.lock("name");
+  Lock next = other.make_lock("name");
   EXPECT_TRUE(next.try_lock_for(fallback_period * 5)) << "only the end of the lease frees it";
   next.unlock();
 }
@@ -204,7 +204,7 @@ MORTISE_TEST(LostMessages, WhoeverLeavesLeavesNothingBehind, Hook::delays) {
   Client theirs = client();
   const std::uint64_t seed = model::test_seed();
   store().misbehave({.delay_min = 0ns, .delay_max = 500us, .seed = seed});
-  Lock held = holder.lock("name");
+  Lock held = holder.make_lock("name");
   for (int round = 0; round < 60; ++round) {
     std::error_code ec;
     ASSERT_TRUE(held.acquire({.wait = patience}, ec))
@@ -222,8 +222,8 @@ MORTISE_TEST(LostMessages, WhoeverLeavesLeavesNothingBehind, Hook::delays) {
     };
     std::vector<std::jthread> threads;
     for (int n = 0; n < 3; ++n) {
-      threads.emplace_back(leave, ours.lock("name"), 2 * n);
-      threads.emplace_back(leave, theirs.lock("name"), 2 * n + 1);
+      threads.emplace_back(leave, ours.make_lock("name"), 2 * n);
+      threads.emplace_back(leave, theirs.make_lock("name"), 2 * n + 1);
     }
     std::this_thread::sleep_for(std::chrono::microseconds(50 * (round % 20)));  // any moment
     held.unlock();
@@ -276,8 +276,8 @@ MORTISE_TEST(LostMessages, ExclusionSurvivesABadNetwork, Quality::leases, Hook::
   {
     std::vector<std::jthread> threads;
     for (int i = 0; i < 2; ++i) {
-      threads.emplace_back(work, one.lock("name", {.lease = short_lease() * 2}));
-      threads.emplace_back(work, other.lock("name", {.lease = short_lease() * 2}));
+      threads.emplace_back(work, one.make_lock("name", {.lease = short_lease() * 2}));
+      threads.emplace_back(work, other.make_lock("name", {.lease = short_lease() * 2}));
     }
   }
   store().misbehave({});
@@ -289,7 +289,7 @@ MORTISE_TEST(LostMessages, ExclusionSurvivesABadNetwork, Quality::leases, Hook::
     EXPECT_LE(holds[i - 1].until, holds[i].from) << "two holds overlap";
   }
   Client successor = client();
-  Lock after = successor.lock("name");
+  Lock after = successor.make_lock("name");
   EXPECT_TRUE(after.try_lock_for(short_lease() * 2 + fallback_period * 4))
       << "an orphaned grant is left";
   after.unlock();

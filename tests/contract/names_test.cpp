@@ -12,11 +12,11 @@ namespace {
 
 /// Holds and frees a name, and looks at it from another client in between.
 void expect_works(Client& one, Client& other, const std::string& name) {
-  Lock lock = one.lock(name);
+  Lock lock = one.make_lock(name);
   EXPECT_EQ(lock.name(), name);
   ASSERT_TRUE(lock.try_lock()) << ::testing::PrintToString(name);
-  EXPECT_FALSE(other.lock(name).try_lock()) << ::testing::PrintToString(name);
-  EXPECT_TRUE(other.lock(name).holder().has_value()) << ::testing::PrintToString(name);
+  EXPECT_FALSE(other.make_lock(name).try_lock()) << ::testing::PrintToString(name);
+  EXPECT_TRUE(other.make_lock(name).holder().has_value()) << ::testing::PrintToString(name);
   EXPECT_EQ(lock.release(), Released::released) << ::testing::PrintToString(name);
 }
 
@@ -43,9 +43,9 @@ MORTISE_TEST(Names, HaveOneTo512Bytes) {
   expect_works(one, other, std::string(512, '\xff'));
   for (const std::string& bad : {std::string(), std::string(513, 'x'), std::string(65'536, '%')}) {
     try {
-      static_cast<void>(one.lock(bad));
+      static_cast<void>(one.make_lock(bad));
       ADD_FAILURE() << "a name of " << bad.size() << " bytes was accepted";
-    } catch (const LockError& error) {
+    } catch (const Error& error) {
       EXPECT_EQ(error.errc(), Errc::misconfigured);
       const std::string text = error.what();
       EXPECT_NE(text.find("name"), std::string::npos) << text;
@@ -136,14 +136,14 @@ MORTISE_TEST(Names, ThatLookAlikeNeverShareALock) {
   Client other = client();
   std::vector<Lock> locks;
   for (const std::string& name : names) {
-    locks.push_back(one.lock(name));
+    locks.push_back(one.make_lock(name));
     EXPECT_TRUE(locks.back().try_lock())
         << ::testing::PrintToString(name) << " is held already, by another name";
   }
-  for (const std::string& name : names) EXPECT_FALSE(other.lock(name).try_lock());
+  for (const std::string& name : names) EXPECT_FALSE(other.make_lock(name).try_lock());
   for (Lock& lock : locks) {
     EXPECT_EQ(lock.release(), Released::released);
-    EXPECT_TRUE(other.lock(lock.name()).try_lock());
+    EXPECT_TRUE(other.make_lock(lock.name()).try_lock());
   }
 }
 
@@ -152,10 +152,10 @@ MORTISE_TEST(Names, AreBytesAndNotText) {
   Client one = client();
   Client other = client();
   const std::string text = "orders/42";
-  Lock lock = one.lock(std::string_view(text).substr(0, 6));
+  Lock lock = one.make_lock(std::string_view(text).substr(0, 6));
   lock.lock();
-  EXPECT_FALSE(other.lock("orders").try_lock());
-  EXPECT_TRUE(other.lock("orders/42").try_lock());
+  EXPECT_FALSE(other.make_lock("orders").try_lock());
+  EXPECT_TRUE(other.make_lock("orders/42").try_lock());
   lock.unlock();
 }
 

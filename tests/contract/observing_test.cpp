@@ -17,7 +17,7 @@ using Kind = Record::Kind;
 MORTISE_TEST(Observing, AHoldIsGrantedAndReleasedOnce) {
   const auto record = std::make_shared<Record>();
   Client one = client({.observer = record});
-  Lock lock = one.lock("name", {.label = "me"});
+  Lock lock = one.make_lock("name", {.label = "me"});
   lock.lock();
   const Token token = lock.token();
   lock.lock();
@@ -44,9 +44,9 @@ MORTISE_TEST(Observing, ContentionIsTold) {
   const auto record = std::make_shared<Record>();
   Client holder = client();
   Client one = client({.observer = record});
-  Lock held = holder.lock("name");
+  Lock held = holder.make_lock("name");
   held.lock();
-  Lock wanted = one.lock("name");
+  Lock wanted = one.make_lock("name");
   EXPECT_FALSE(wanted.try_lock());
   EXPECT_FALSE(wanted.try_lock_for(answer_time));
   std::stop_source stop;
@@ -61,7 +61,7 @@ MORTISE_TEST(Observing, ContentionIsTold) {
 MORTISE_TEST(Observing, HandOversAreTold) {
   const auto record = std::make_shared<Record>();
   Client one = client({.turn = 10s, .observer = record});
-  Lock lock = one.lock("name");
+  Lock lock = one.make_lock("name");
   lock.lock();
   Worker worker;
   auto served = worker.start([&] {
@@ -80,7 +80,7 @@ MORTISE_TEST(Observing, ALossIsToldAndNotAsARelease, Quality::loss) {
   take_any_clock();
   const auto record = std::make_shared<Record>();
   Client one = client({.observer = record});
-  Lock lock = one.lock("name", losable());
+  Lock lock = one.make_lock("name", losable());
   lock.lock();
   const Token token = lock.token();
   lose(lock);
@@ -97,7 +97,7 @@ MORTISE_TEST(Observing, FailedRenewalsAreToldWithTheReason, Quality::leases, Hoo
   Client one = client({.observer = record});
   const LockOptions options{.lease = std::max(1500ms, short_lease())};
   const std::chrono::milliseconds lease = lease_of(options);
-  Lock lock = one.lock("name", options);
+  Lock lock = one.make_lock("name", options);
   lock.lock();
   store().set_reachable(false);
   const std::string server = store().backend()->describe();
@@ -141,8 +141,8 @@ MORTISE_TEST(Observing, AnObserverMayLock) {
     if (locked) second->unlock();
   });
   Client one = client({.observer = observer});
-  second.emplace(one.lock("other name"));
-  Lock lock = one.lock("name");
+  second.emplace(one.make_lock("other name"));
+  Lock lock = one.make_lock("name");
   lock.lock();
   lock.unlock();
   EXPECT_TRUE(locked);
@@ -153,7 +153,7 @@ MORTISE_TEST(Observing, AnObserverMayDestroyTheClient) {
   std::optional<Client> one;
   const auto observer = std::make_shared<OnGranted>([&] { one.reset(); });
   one.emplace(client({.observer = observer}));
-  Lock lock = one->lock("name");
+  Lock lock = one->make_lock("name");
   lock.lock();
   EXPECT_FALSE(one.has_value());
   EXPECT_EQ(lock.valid_for(), 0ns);
@@ -168,7 +168,7 @@ MORTISE_TEST(Observing, AnObserverMayDestroyTheLockThatIsLocked) {
     lock.reset();
   });
   one.emplace(client({.observer = observer}));
-  lock.emplace(one->lock("name"));
+  lock.emplace(one->make_lock("name"));
   std::error_code ec;
   lock->lock(ec);
   EXPECT_FALSE(lock.has_value());
@@ -183,7 +183,7 @@ MORTISE_TEST(Observing, ASlowObserverDelaysNoRenewal, Quality::leases) {
   };
   const auto slow = std::make_shared<Slow>();
   Party one = party({.observer = slow});
-  Lock lock = one.client.lock("name", {.lease = short_lease()});
+  Lock lock = one.client.make_lock("name", {.lease = short_lease()});
   lock.lock();
   const std::stop_token lost = lock.lost();
   EXPECT_TRUE(eventually([&] { return one.probe->renewals_of("name") >= 8; }));

@@ -18,7 +18,7 @@ void expect_refused(Callable call, const std::string& culprit) {
   try {
     call();
     ADD_FAILURE() << "accepted; expected a complaint about " << culprit;
-  } catch (const LockError& error) {
+  } catch (const Error& error) {
     EXPECT_EQ(error.errc(), Errc::misconfigured) << error.what();
     EXPECT_NE(std::string(error.what()).find(culprit), std::string::npos) << error.what();
   }
@@ -27,7 +27,7 @@ void expect_refused(Callable call, const std::string& culprit) {
 MORTISE_TEST(Options, AreCheckedWhenTheLockIsMade) {
   Client one = client();
   const auto make = [&](const LockOptions& options) {
-    return [&one, options] { static_cast<void>(one.lock("name", options)); };
+    return [&one, options] { static_cast<void>(one.make_lock("name", options)); };
   };
   expect_refused(make({.lease = 99ms}), "lease");
   expect_refused(make({.lease = 0ms}), "lease");
@@ -69,15 +69,15 @@ MORTISE_TEST(Options, OfTheClientAreCheckedWhenItIsMade) {
 MORTISE_TEST(Options, TheLabelIsSeenByOthers) {
   Client one = client();
   Client other = client();
-  Lock labelled = one.lock("labelled", {.label = "order service, shard 7 \xc3\xa4"});
-  Lock longest = one.lock("longest", {.label = std::string(128, 'l')});
-  Lock plain = one.lock("plain");
-  EXPECT_FALSE(other.lock("labelled").holder().has_value());
+  Lock labelled = one.make_lock("labelled", {.label = "order service, shard 7 \xc3\xa4"});
+  Lock longest = one.make_lock("longest", {.label = std::string(128, 'l')});
+  Lock plain = one.make_lock("plain");
+  EXPECT_FALSE(other.make_lock("labelled").holder().has_value());
   labelled.lock();
   longest.lock();
   plain.lock();
   const auto label = [&](const std::string& name) {
-    return other.lock(name).holder().value_or(Holder{.label = "nobody"}).label;
+    return other.make_lock(name).holder().value_or(Holder{.label = "nobody"}).label;
   };
   EXPECT_EQ(label("labelled"), "order service, shard 7 \xc3\xa4");
   EXPECT_EQ(label("longest"), std::string(128, 'l'));
@@ -94,10 +94,10 @@ MORTISE_TEST(Options, TheHolderIsDescribed) {
   Client one = client();
   Client other = client();
   const LockOptions options{.lease = 20s, .label = "me"};
-  Lock lock = one.lock("name", options);
+  Lock lock = one.make_lock("name", options);
   lock.lock();
   for (Client* const asking : {&one, &other}) {
-    const std::optional<Holder> holder = asking->lock("name").holder();
+    const std::optional<Holder> holder = asking->make_lock("name").holder();
     ASSERT_TRUE(holder.has_value());
     EXPECT_EQ(holder->label, "me");
     if (holder->token) {
@@ -112,7 +112,7 @@ MORTISE_TEST(Options, TheHolderIsDescribed) {
     }
   }
   lock.unlock();
-  EXPECT_FALSE(other.lock("name").holder().has_value());
+  EXPECT_FALSE(other.make_lock("name").holder().has_value());
 }
 
 MORTISE_TEST(Options, TheLongestHoldEndsAHoldThatIsRenewed) {
@@ -123,8 +123,8 @@ MORTISE_TEST(Options, TheLongestHoldEndsAHoldThatIsRenewed) {
   const auto lease = std::max(150ms, lease_of({.lease = 150ms}));
   const LockOptions options = real_time() ? LockOptions{.lease = lease, .max_hold = lease * 2}
                                           : LockOptions{.lease = 30s, .max_hold = 45s};
-  Lock lock = one.lock("name", options);
-  Lock wanted = other.lock("name");
+  Lock lock = one.make_lock("name", options);
+  Lock wanted = other.make_lock("name");
   lock.lock();
   EXPECT_LE(lock.valid_for(), options.max_hold);
   const std::stop_token lost = lock.lost();
@@ -156,7 +156,7 @@ MORTISE_TEST(Options, TheLongestHoldBeginsAnewForTheNextOwner, Hook::hand_clock)
   take_the_clock();
   Client one = client({.turn = 1h});
   const LockOptions options{.lease = 300s, .renew = false, .max_hold = 60s};
-  Lock lock = one.lock("name", options);
+  Lock lock = one.make_lock("name", options);
   lock.lock();
   EXPECT_EQ(lock.valid_for(), 60s);
   clock().advance(50s);

@@ -13,7 +13,7 @@ namespace {
 
 MORTISE_TEST(Outage, IsReportedWithTheServersNameAndTheCause, Hook::unreachable) {
   Client one = client();
-  Lock lock = one.lock("name", {.lease = std::max(600ms, lease_of({.lease = 600ms}))});
+  Lock lock = one.make_lock("name", {.lease = std::max(600ms, lease_of({.lease = 600ms}))});
   store().set_reachable(false);
   const std::string server = store().backend()->describe();
   std::error_code ec;
@@ -24,11 +24,11 @@ MORTISE_TEST(Outage, IsReportedWithTheServersNameAndTheCause, Hook::unreachable)
   EXPECT_TRUE(is_retryable(ec));
   EXPECT_FALSE(is_ambiguous(ec));
   EXPECT_FALSE(is_contention(ec));
-  EXPECT_THROW(static_cast<void>(lock.try_lock_for(20ms)), LockError);
+  EXPECT_THROW(static_cast<void>(lock.try_lock_for(20ms)), Error);
   try {
     const Guard guard(lock, {.wait = 20ms});
     FAIL() << "an unreachable store was reported as contention";
-  } catch (const LockError& error) {
+  } catch (const Error& error) {
     EXPECT_EQ(error.errc(), Errc::unavailable);
     EXPECT_NE(std::string(error.what()).find(server), std::string::npos) << error.what();
   }
@@ -51,7 +51,7 @@ MORTISE_TEST(Outage, IsReportedToWaitersBehindWaiters, Hook::unreachable) {
   // The second thread asks nobody itself: it has to learn from the first what is wrong.
   Client one = client();
   store().set_reachable(false);
-  Lock lock = one.lock("name");
+  Lock lock = one.make_lock("name");
   Worker first;
   Worker second;
   const auto outcome_within = [&](std::chrono::milliseconds wait) {
@@ -80,7 +80,7 @@ MORTISE_TEST(Outage, IsReportedToWaitersBehindWaiters, Hook::unreachable) {
 MORTISE_TEST(Outage, WithoutAnswerIsNoContention, Hook::lost_messages) {
   Client one = client();
   store().misbehave({.lose_request = 1});
-  Lock lock = one.lock("name");
+  Lock lock = one.make_lock("name");
   Worker first;
   Worker second;
   auto asks = first.start([&] {
@@ -103,7 +103,7 @@ MORTISE_TEST(Outage, WithoutAnswerIsNoContention, Hook::lost_messages) {
 MORTISE_TEST(Outage, FailsATryWithinACommandTimeOut, Hook::unreachable) {
   Client one = client();
   store().set_reachable(false);
-  Lock lock = one.lock("name", {.lease = 600ms});
+  Lock lock = one.make_lock("name", {.lease = 600ms});
   const auto took = best_of(10, 100ms + allowance, [&] {
     return own_duration_of([&] {
       std::error_code ec;
@@ -118,13 +118,13 @@ MORTISE_TEST(Outage, FailsATryWithinACommandTimeOut, Hook::unreachable) {
 MORTISE_TEST(Outage, EndsALockWithoutTimeLimitAfterGiveUp, Hook::unreachable) {
   Client one = client({.give_up = 200ms});
   store().set_reachable(false);
-  Lock lock = one.lock("name");
+  Lock lock = one.make_lock("name");
   std::error_code ec;
   const auto took = duration_of([&] { lock.lock(ec); });
   EXPECT_EQ(ec, Errc::unavailable);
   EXPECT_GE(took, 200ms);
   EXPECT_LT(took, 5s);
-  EXPECT_THROW(lock.lock(), LockError);
+  EXPECT_THROW(lock.lock(), Error);
   store().set_reachable(true);
   // A loaded machine may take longer to connect than it is given up after.
   EXPECT_TRUE(eventually([&] {
@@ -139,7 +139,7 @@ MORTISE_TEST(Outage, GiveUpIsChargedToEachThreadFromItsOwnArrival, Hook::unreach
   take_the_clock();
   Party one = party({.give_up = 10s});
   store().set_reachable(false);
-  Lock lock = one.client.lock("name");
+  Lock lock = one.client.make_lock("name");
   Worker first;
   Worker second;
   const auto outcome = [&lock] {
@@ -167,7 +167,7 @@ MORTISE_TEST(Outage, GiveUpIsChargedToEachThreadFromItsOwnArrival, Hook::unreach
 MORTISE_TEST(Outage, NeverGivesUpIfToldSo, Hook::unreachable) {
   Party one = party({.give_up = 0ms});
   store().set_reachable(false);
-  Lock lock = one.client.lock("name");
+  Lock lock = one.client.make_lock("name");
   Worker waiter;
   const Owner owner = Owner::unique();
   auto served = waiter.start([&] { return lock.acquire({.owner = owner}); });
@@ -183,9 +183,9 @@ MORTISE_TEST(Outage, WaitingForAHolderIsNoTrouble, Hook::hand_clock) {
   take_the_clock();
   Client one = client();
   Party other = party({.give_up = 1s});
-  Lock held = one.lock("name", {.lease = 24h});
+  Lock held = one.make_lock("name", {.lease = 24h});
   held.lock();
-  Lock wanted = other.client.lock("name");
+  Lock wanted = other.client.make_lock("name");
   Worker waiter;
   auto served = waiter.start([&] {
     wanted.lock();
@@ -205,7 +205,7 @@ MORTISE_TEST(Outage, WaitingForAHolderIsNoTrouble, Hook::hand_clock) {
 MORTISE_TEST(Outage, UnlockAndDestructorsAreBounded, Hook::unreachable) {
   Client one = client();
   const LockOptions options{.lease = 1'200ms};  // its command time-out is 200 ms
-  Lock lock = one.lock("name", options);
+  Lock lock = one.make_lock("name", options);
   const auto bound = 200ms + allowance;
   EXPECT_LE(best_of(5, bound,
                     [&] {
@@ -231,11 +231,11 @@ MORTISE_TEST(Outage, UnlockAndDestructorsAreBounded, Hook::unreachable) {
 // Promise: L4
 MORTISE_TEST(Outage, CloseIsBounded, Hook::unreachable) {
   auto one = std::make_unique<Client>(client());
-  Lock lock = one->lock("name");
-  Lock other = one->lock("other name");
+  Lock lock = one->make_lock("name");
+  Lock other = one->make_lock("other name");
   lock.lock();
   other.lock();
-  Lock wanted = one->lock("unreachable name");
+  Lock wanted = one->make_lock("unreachable name");
   store().set_reachable(false);
   Worker waiter;
   auto outcome = waiter.start([&] {
@@ -257,7 +257,7 @@ MORTISE_TEST(Outage, ShorterThanTheLeaseCostsNoHold, Quality::leases, Hook::unre
   Client& one = asking.client;
   Client other = client();
   const LockOptions options{.lease = real_time() ? short_lease() * 6 : 30'000ms};
-  Lock lock = one.lock("name", options);
+  Lock lock = one.make_lock("name", options);
   lock.lock();
   store().set_reachable(false);
   if (!real_time()) clock().advance(options.lease / 2);
@@ -272,7 +272,7 @@ MORTISE_TEST(Outage, ShorterThanTheLeaseCostsNoHold, Quality::leases, Hook::unre
   ASSERT_TRUE(record->told(Record::Kind::renewed, 1));
   EXPECT_GT(lock.valid_for(), lease_of(options) / 2);
   EXPECT_FALSE(lock.lost().stop_requested());
-  EXPECT_FALSE(other.lock("name").try_lock());
+  EXPECT_FALSE(other.make_lock("name").try_lock());
   // And renewal goes on as if nothing had been.
   if (!real_time()) clock().advance(options.lease / 3);
   EXPECT_TRUE(record->told(Record::Kind::renewed, 2));
@@ -283,7 +283,7 @@ MORTISE_TEST(Outage, ShorterThanTheLeaseCostsNoHold, Quality::leases, Hook::unre
 MORTISE_TEST(Outage, LongerThanTheLeaseLosesTheHold, Quality::leases, Hook::unreachable) {
   Client one = client();
   Client other = client();
-  Lock lock = one.lock("name", {.lease = short_lease()});
+  Lock lock = one.make_lock("name", {.lease = short_lease()});
   lock.lock();
   const std::stop_token lost = lock.lost();
   const Instant deadline = BootClock::now() + lock.valid_for();
@@ -292,7 +292,7 @@ MORTISE_TEST(Outage, LongerThanTheLeaseLosesTheHold, Quality::leases, Hook::unre
   EXPECT_GE(BootClock::now(), deadline) << "lost before its time";
   store().set_reachable(true);
   EXPECT_EQ(lock.release(), Released::was_lost);
-  Lock next = other.lock("name");
+  Lock next = other.make_lock("name");
   EXPECT_TRUE(next.try_lock_for(short_lease() + fallback_period));
   next.unlock();
 }
@@ -327,20 +327,20 @@ MORTISE_TEST(Outage, IsOverWhenItIsOver, Hook::unreachable) {
     }
     // Each has waited once, which some connect more for, and does so again as chance has it.
     for (std::size_t i = 0; i < all.size(); ++i) {
-      Lock theirs = all[(i + 1) % all.size()]->lock("first of all");
+      Lock theirs = all[(i + 1) % all.size()]->make_lock("first of all");
       const std::lock_guard hold(theirs);
-      EXPECT_FALSE(all[i]->lock("first of all").try_lock_for(200ms));
+      EXPECT_FALSE(all[i]->make_lock("first of all").try_lock_for(200ms));
     }
     const std::size_t descriptors = settled_descriptors();
     store().set_reachable(false);
     for (const auto& each : all) {
       workers.push_back(std::make_unique<Worker>());
       waits.push_back(workers.back()->start([&] {
-        Lock lock = each->lock("name");
+        Lock lock = each->make_lock("name");
         const std::lock_guard hold(lock);
       }));
       std::error_code ec;
-      EXPECT_FALSE(each->lock("another name").try_lock_for(20ms, ec));
+      EXPECT_FALSE(each->make_lock("another name").try_lock_for(20ms, ec));
     }
     store().set_reachable(true);
     for (auto& wait : waits) {
@@ -348,7 +348,7 @@ MORTISE_TEST(Outage, IsOverWhenItIsOver, Hook::unreachable) {
       wait.get();
     }
     for (const auto& each : all) {
-      Lock lock = each->lock("another name");
+      Lock lock = each->make_lock("another name");
       EXPECT_TRUE(lock.try_lock_for(fallback_period * 3)) << "a client did not recover";
       lock.unlock();
     }

@@ -22,12 +22,12 @@ std::chrono::nanoseconds timed_try(Lock& lock) {
 MORTISE_TEST(Outage, TimedCallsKeepTheirTimeInContention) {
   Client one = client();
   Client other = client();
-  Lock held = one.lock("name");
+  Lock held = one.make_lock("name");
   held.lock();
-  Lock wanted = other.lock("name");
+  Lock wanted = other.make_lock("name");
   EXPECT_LE(best_of(10, allowance, [&] { return timed_try(wanted); }), allowance);
   Worker behind_a_thread;
-  Lock same_client = one.lock("name");
+  Lock same_client = one.make_lock("name");
   EXPECT_LE(best_of(10, allowance,
                     [&] { return behind_a_thread.run([&] { return timed_try(same_client); }); }),
             allowance);
@@ -37,11 +37,11 @@ MORTISE_TEST(Outage, TimedCallsKeepTheirTimeInContention) {
 // Promise: L3
 MORTISE_TEST(Outage, TimedCallsKeepTheirTimeWhileUnreachable, Hook::unreachable) {
   Client one = client();
-  Lock wanted = one.lock("name");
+  Lock wanted = one.make_lock("name");
   store().set_reachable(false);
   EXPECT_LE(best_of(10, allowance, [&] { return timed_try(wanted); }), allowance);
   Client fresh = client();  // one that was never connected
-  Lock first = fresh.lock("name");
+  Lock first = fresh.make_lock("name");
   EXPECT_LE(best_of(10, allowance, [&] { return timed_try(first); }), allowance);
   store().set_reachable(true);
 }
@@ -49,7 +49,7 @@ MORTISE_TEST(Outage, TimedCallsKeepTheirTimeWhileUnreachable, Hook::unreachable)
 // Promise: L3
 MORTISE_TEST(Outage, TimedCallsKeepTheirTimeWhileMessagesAreLost, Hook::lost_messages) {
   Client one = client();
-  Lock wanted = one.lock("name");
+  Lock wanted = one.make_lock("name");
   for (const Misbehaviour& how : {Misbehaviour{.lose_request = 1}, Misbehaviour{.lose_reply = 1},
                                   Misbehaviour{.lose_request = 0.5, .lose_reply = 0.5}}) {
     store().misbehave(how);
@@ -61,7 +61,7 @@ MORTISE_TEST(Outage, TimedCallsKeepTheirTimeWhileMessagesAreLost, Hook::lost_mes
 // Promise: L3
 MORTISE_TEST(Outage, TimedCallsKeepTheirTimeWhileMessagesAreSlow, Hook::delays) {
   Client one = client();
-  Lock wanted = one.lock("name");
+  Lock wanted = one.make_lock("name");
   store().misbehave({.delay_min = 1s, .delay_max = 2s});
   EXPECT_LE(best_of(10, allowance, [&] { return timed_try(wanted); }), allowance);
   store().misbehave({});

@@ -25,7 +25,7 @@ Permit taken(Semaphore& semaphore) {
 
 /// @return how many permits of "gate" are free.
 std::size_t free_permits(Client& asking, std::uint32_t of) {
-  Semaphore gate = asking.semaphore("gate", of);
+  Semaphore gate = asking.make_semaphore("gate", of);
   std::vector<Permit> all;
   for (;;) {
     Permit next = gate.acquire({.wait = 0ns, .owner = Owner::unique()});
@@ -53,7 +53,7 @@ bool so_in_a_child(const std::function<void()>& body) {
 MORTISE_TEST(Permits, EndOnceHoweverTheyAreMovedAndReleased, Quality::permits) {
   Client one = client();
   Client other = client();
-  Semaphore gate = one.semaphore("gate", 2);
+  Semaphore gate = one.make_semaphore("gate", 2);
   Permit first = taken(gate);
   ASSERT_TRUE(first);
   const Token token = first.token();
@@ -61,7 +61,7 @@ MORTISE_TEST(Permits, EndOnceHoweverTheyAreMovedAndReleased, Quality::permits) {
   EXPECT_EQ(moved.token(), token);
   EXPECT_FALSE(first);  // NOLINT(bugprone-use-after-move): an empty one, as is said
   EXPECT_EQ(first.valid_for(), 0ns);
-  EXPECT_EQ(first.release(), Released::was_lost);
+  EXPECT_EQ(first.unlock(), Released::was_lost);
   EXPECT_GT(moved.valid_for(), 0ns) << "it has nothing to do with that";
   EXPECT_EQ(free_permits(other, 2), 1U);
   moved = taken(gate);
@@ -70,8 +70,8 @@ MORTISE_TEST(Permits, EndOnceHoweverTheyAreMovedAndReleased, Quality::permits) {
   Permit& same = moved;
   moved = std::move(same);
   EXPECT_TRUE(moved);
-  EXPECT_EQ(moved.release(), Released::released);
-  EXPECT_EQ(moved.release(), Released::was_lost);
+  EXPECT_EQ(moved.unlock(), Released::released);
+  EXPECT_EQ(moved.unlock(), Released::was_lost);
   EXPECT_FALSE(moved.token());
   EXPECT_EQ(free_permits(other, 2), 2U);
   Semaphore elsewhere = std::move(gate);
@@ -84,15 +84,15 @@ MORTISE_TEST(Permits, EndWithTheirClientAndNotAgain, Quality::permits) {
   std::optional<Semaphore> late;
   {
     Client one = client();
-    Semaphore gate = one.semaphore("gate", 1);
+    Semaphore gate = one.make_semaphore("gate", 1);
     permit.emplace(taken(gate));
     ASSERT_TRUE(*permit);
-    late.emplace(one.semaphore("gate", 1));
+    late.emplace(one.make_semaphore("gate", 1));
   }
   EXPECT_EQ(permit->valid_for(), 0ns);
   EXPECT_TRUE(permit->lost().stop_requested());
   EXPECT_TRUE(eventually([&] { return free_permits(other, 1) == 1; }));
-  EXPECT_EQ(permit->release(), Released::unknown);
+  EXPECT_EQ(permit->unlock(), Released::unknown);
   permit.reset();
   std::error_code ec;
   EXPECT_FALSE(late->try_acquire(ec));
@@ -104,7 +104,7 @@ MORTISE_TEST(Permits, EndWithTheirClientAndNotAgain, Quality::permits) {
 MORTISE_TEST(Permits, EndNotInAForkedChild, Quality::permits) {
   Client one = client();
   Client other = client();
-  std::optional<Semaphore> gate(one.semaphore("gate", 2));
+  std::optional<Semaphore> gate(one.make_semaphore("gate", 2));
   std::optional<Permit> permit(taken(*gate));
   ASSERT_TRUE(*permit);
   EXPECT_TRUE(so_in_a_child([&] {
@@ -112,23 +112,23 @@ MORTISE_TEST(Permits, EndNotInAForkedChild, Quality::permits) {
     std::error_code ec;
     EXPECT_FALSE(gate->try_acquire(ec));
     EXPECT_EQ(ec, Errc::closed);
-    EXPECT_THROW(static_cast<void>(gate->try_acquire()), LockError);
-    EXPECT_THROW(static_cast<void>(one.semaphore("gate", 2)), LockError);
+    EXPECT_THROW(static_cast<void>(gate->try_acquire()), Error);
+    EXPECT_THROW(static_cast<void>(one.make_semaphore("gate", 2)), Error);
     Permit moved = std::move(*permit);
-    EXPECT_EQ(moved.release(), Released::unknown);
+    EXPECT_EQ(moved.unlock(), Released::unknown);
     permit.reset();
     gate.reset();
   }));
   EXPECT_GT(permit->valid_for(), 0ns) << "the child has given it back";
   EXPECT_EQ(free_permits(other, 2), 1U);
-  EXPECT_EQ(permit->release(), Released::released);
+  EXPECT_EQ(permit->unlock(), Released::released);
 }
 
 // Promise: S9
 MORTISE_TEST(Sharing, EndsNotInAForkedChild, Quality::shared) {
   Client one = client();
   Client other = client();
-  ReadWriteLock lock = one.read_write_lock("name");
+  ReadWriteLock lock = one.make_read_write_lock("name");
   std::optional<Guard> guard(std::in_place, lock.reader());
   ASSERT_TRUE(*guard);
   EXPECT_TRUE(so_in_a_child([&] {
@@ -145,7 +145,7 @@ MORTISE_TEST(Sharing, EndsNotInAForkedChild, Quality::shared) {
   }));
   EXPECT_EQ(lock.reader().hold_count(), 1U);
   EXPECT_FALSE(writable(other));
-  EXPECT_EQ(guard->release(), Released::released);
+  EXPECT_EQ(guard->unlock(), Released::released);
   EXPECT_TRUE(writable(other));
 }
 
@@ -156,14 +156,14 @@ MORTISE_TEST(Permits, EndNotWithTheThreadThatTookThem, Quality::permits, Quality
   const auto record = std::make_shared<Record>();
   Client one = client({.observer = record});
   Client other = client();
-  Semaphore gate = one.semaphore("gate", 1, options);
+  Semaphore gate = one.make_semaphore("gate", 1, options);
   std::optional<Permit> permit;
   std::thread([&] { permit.emplace(gate.acquire()); }).join();
   ASSERT_TRUE(*permit);
   EXPECT_TRUE(record->told(Record::Kind::renewed, 3)) << "the thread has ended, the hold has not";
   EXPECT_GT(permit->valid_for(), 0ns) << "whoever has it can give it back";
   EXPECT_EQ(free_permits(other, 1), 0U);
-  EXPECT_EQ(permit->release(), Released::released);
+  EXPECT_EQ(permit->unlock(), Released::released);
   EXPECT_EQ(free_permits(other, 1), 1U);
 }
 

@@ -32,7 +32,7 @@ MORTISE_TEST(Runs, OfManyAtOnceOneRunsAndAllAreTold, Quality::once) {
       for (int i = 0; i < 24; ++i) {
         threads.emplace_back([&, i] {
           Client& mine = clients[static_cast<std::size_t>(i) % clients.size()];
-          const Outcome outcome = mine.once(key, {.wait = patience}).run([&] {
+          const Outcome outcome = mine.make_once(key, {.wait = patience}).run([&] {
             EXPECT_EQ(++at_work, 1);
             std::this_thread::sleep_for(2ms);
             --at_work;
@@ -58,7 +58,7 @@ MORTISE_TEST(Runs, ProcessesRunAKeyOnce, Quality::once, Hook::processes, Build::
     ASSERT_GE(child, 0);
     if (child == 0) {
       Client mine = client();
-      const Outcome outcome = mine.once("key", {.wait = patience}).run([&] {
+      const Outcome outcome = mine.make_once("key", {.wait = patience}).run([&] {
         const char did = 'x';
         return ::write(pipe[1], &did, 1) == 1 ? std::to_string(i) : std::string();
       });
@@ -84,14 +84,14 @@ MORTISE_TEST(Runs, WaitersAreWokenWithTheResult, Quality::once) {
   Client runner = client();
   std::vector<Client> clients;
   for (int i = 0; i < 3; ++i) clients.push_back(client());
-  Run run = runner.once("key").begin();
+  Run run = runner.make_once("key").begin();
   std::vector<std::unique_ptr<Worker>> workers;
   std::vector<std::future<Outcome>> outcomes;
   for (int i = 0; i < 9; ++i) {
     workers.push_back(std::make_unique<Worker>());
     outcomes.push_back(workers.back()->start([&, i] {
       Client& mine = i % 4 == 3 ? runner : clients[static_cast<std::size_t>(i) % 3];
-      return mine.once("key", {.wait = patience}).run(never_run());
+      return mine.make_once("key", {.wait = patience}).run(never_run());
     }));
     ASSERT_TRUE(workers.back()->falls_asleep());
   }
@@ -112,7 +112,7 @@ MORTISE_TEST(Runs, AfterAFailureOneOfThoseWhoWaitRunsIt, Quality::once) {
   Client runner = client();
   Client one = client();
   Client other = client();
-  Run run = runner.once("key").begin();
+  Run run = runner.make_once("key").begin();
   Work work;
   std::atomic<int> at_work{0};
   std::vector<std::unique_ptr<Worker>> workers;
@@ -121,7 +121,7 @@ MORTISE_TEST(Runs, AfterAFailureOneOfThoseWhoWaitRunsIt, Quality::once) {
     workers.push_back(std::make_unique<Worker>());
     outcomes.push_back(workers.back()->start([&, i] {
       Client& mine = i % 3 == 0 ? runner : i % 3 == 1 ? one : other;
-      return mine.once("key", {.wait = patience}).run([&](Run& second) {
+      return mine.make_once("key", {.wait = patience}).run([&](Run& second) {
         EXPECT_EQ(++at_work, 1);
         EXPECT_EQ(second.number(), 2U);
         --at_work;
@@ -132,7 +132,7 @@ MORTISE_TEST(Runs, AfterAFailureOneOfThoseWhoWaitRunsIt, Quality::once) {
   }
   Worker asker;
   auto unmoved = asker.start([&] {
-    return other.once("key", {.repeat = Repeat::never, .wait = patience}).run(never_run());
+    return other.make_once("key", {.repeat = Repeat::never, .wait = patience}).run(never_run());
   });
   ASSERT_TRUE(asker.falls_asleep());
   expect_failure(run.fail("not yet"), "not yet");
@@ -147,18 +147,18 @@ MORTISE_TEST(Runs, AfterAFailureOneOfThoseWhoWaitRunsIt, Quality::once) {
 MORTISE_TEST(Runs, WhoWillNotWaitIsToldThatItIsPending, Quality::once) {
   Client one = client();
   Client other = client();
-  Run run = one.once("key").begin();
+  Run run = one.make_once("key").begin();
   for (Client* const each : {&one, &other}) {
     for (const std::chrono::nanoseconds wait : {0ms, -5ms, answer_time}) {
       Worker worker;
       worker.run([&] {
         std::error_code ec = make_error_code(Errc::closed);
-        const Outcome outcome = each->once("key", {.wait = wait}).run(never_run(), ec);
+        const Outcome outcome = each->make_once("key", {.wait = wait}).run(never_run(), ec);
         EXPECT_FALSE(ec);
         EXPECT_EQ(outcome.state(), KeyState::pending);
         EXPECT_FALSE(outcome.replayed());
         EXPECT_FALSE(outcome.lost());
-        Run none = each->once("key", {.wait = wait}).begin();
+        Run none = each->make_once("key", {.wait = wait}).begin();
         EXPECT_FALSE(none);
         EXPECT_EQ(none.error(), Errc::timeout);
         EXPECT_EQ(none.number(), 0U);
@@ -173,12 +173,12 @@ MORTISE_TEST(Runs, WhoWillNotWaitIsToldThatItIsPending, Quality::once) {
 MORTISE_TEST(Runs, AWaitCanBeStopped, Quality::once) {
   Client one = client();
   Client other = client();
-  Run run = one.once("key").begin();
+  Run run = one.make_once("key").begin();
   for (Client* const each : {&one, &other}) {
     std::stop_source stop;
     Worker worker;
     auto stopped =
-        worker.start([&] { return each->once("key", {.stop = stop.get_token()}).begin(); });
+        worker.start([&] { return each->make_once("key", {.stop = stop.get_token()}).begin(); });
     ASSERT_TRUE(worker.falls_asleep());
     stop.request_stop();
     const Run none = stopped.get();
@@ -195,14 +195,14 @@ MORTISE_TEST(Runs, WhoIsCutOffRecordsNothing, Quality::once, Quality::leases) {
   Party party = this->party();
   Client other = client();
   const OnceOptions brief{.lease = real_time() ? short_lease() : 30'000ms};
-  Run run = party.client.once("key", brief).begin();
+  Run run = party.client.make_once("key", brief).begin();
   EXPECT_EQ(run.number(), 1U);
   party.probe->sever();
   if (!real_time()) clock().advance(lease_of({.lease = brief.lease}));
   ASSERT_TRUE(eventually([&] { return run.lost().stop_requested(); }));
   EXPECT_EQ(run.valid_for(), 0ns);
   party.probe->mend();
-  const Outcome second = other.once("key", {.wait = patience}).run([](Run& mine) {
+  const Outcome second = other.make_once("key", {.wait = patience}).run([](Run& mine) {
     EXPECT_EQ(mine.number(), 2U) << "the first may have had its effect";
     return "second";
   });
@@ -214,8 +214,8 @@ MORTISE_TEST(Runs, WhoIsCutOffRecordsNothing, Quality::once, Quality::leases) {
   EXPECT_EQ(lost.result(), "");
   EXPECT_FALSE(run);
   EXPECT_GT(second.token(), run.token());
-  expect_success(other.once("key").look(), "second");
-  expect_success(party.client.once("key").run(never_run()), "second");
+  expect_success(other.make_once("key").look(), "second");
+  expect_success(party.client.make_once("key").run(never_run()), "second");
 }
 
 // Promise: O2
@@ -224,29 +224,29 @@ MORTISE_TEST(Runs, WhoDoesNotKnowThatItLostRecordsNothing, Quality::once, Hook::
   Client other = client();
   for (const bool success : {true, false}) {
     const std::string key = success ? "success" : "failure";
-    Run run = one.once(key).begin();
+    Run run = one.make_once(key).begin();
     store().take_key_away(key);
-    Run second = other.once(key, {.wait = patience}).begin();
+    Run second = other.make_once(key, {.wait = patience}).begin();
     EXPECT_EQ(second.number(), 2U);
     const Outcome lost = success ? run.succeed("first") : run.fail("first");
     EXPECT_TRUE(lost.lost());
-    EXPECT_EQ(other.once(key).look().state(), KeyState::pending) << "it was recorded";
+    EXPECT_EQ(other.make_once(key).look().state(), KeyState::pending) << "it was recorded";
     expect_success(second.succeed("second"), "second");
-    expect_success(one.once(key).run(never_run()), "second");
+    expect_success(one.make_once(key).run(never_run()), "second");
   }
 }
 
 // Promise: O2
 MORTISE_TEST(Runs, ALossIsToldByTheBodysForm, Quality::once, Hook::take_key_away) {
   Client one = client();
-  const Outcome outcome = one.once("key").run([&] {
+  const Outcome outcome = one.make_once("key").run([&] {
     store().take_key_away("key");
     return "done";
   });
   EXPECT_TRUE(outcome.lost());
   EXPECT_EQ(outcome.state(), KeyState::pending);
-  EXPECT_EQ(one.once("key").look().state(), KeyState::pending);
-  expect_success(one.once("key").run([](Run& run) {
+  EXPECT_EQ(one.make_once("key").look().state(), KeyState::pending);
+  expect_success(one.make_once("key").run([](Run& run) {
     EXPECT_EQ(run.number(), 2U);
     return "again";
   }),
@@ -260,14 +260,14 @@ MORTISE_TEST(Runs, ThoseWhoWaitInOneProcessShareTheAnswer, Quality::once) {
   constexpr int callers = 40;
   for (const bool here : {true, false}) {
     const std::string key = here ? "run here" : "run elsewhere";
-    Run run = (here ? party.client : other).once(key).begin();
+    Run run = (here ? party.client : other).make_once(key).begin();
     const std::uint64_t before = party.probe->counts().acquires;
     std::vector<std::unique_ptr<Worker>> workers;
     std::vector<std::future<Outcome>> outcomes;
     for (int i = 0; i < callers; ++i) {
       workers.push_back(std::make_unique<Worker>());
       outcomes.push_back(workers.back()->start(
-          [&] { return party.client.once(key, {.wait = patience}).run(never_run()); }));
+          [&] { return party.client.make_once(key, {.wait = patience}).run(never_run()); }));
     }
     for (const auto& each : workers) ASSERT_TRUE(each->falls_asleep());
     expect_success(run.succeed("done"), "done");
@@ -280,12 +280,12 @@ MORTISE_TEST(Runs, ThoseWhoWaitInOneProcessShareTheAnswer, Quality::once) {
 // Whoever does not wait is told what is remembered, however many ask at once.
 MORTISE_TEST(Runs, WhatIsRememberedIsNeverPending, Quality::once) {
   Client one = client();
-  expect_success(one.once("key").run([] { return "done"; }), "done");
+  expect_success(one.make_once("key").run([] { return "done"; }), "done");
   std::vector<std::jthread> threads;
   for (int i = 0; i < 8; ++i) {
     threads.emplace_back([&] {
       for (int k = 0; k < 30; ++k) {
-        expect_success(one.once("key", {.wait = 0s}).run(never_run()), "done");
+        expect_success(one.make_once("key", {.wait = 0s}).run(never_run()), "done");
       }
     });
   }
@@ -295,7 +295,7 @@ MORTISE_TEST(Runs, WhatIsRememberedIsNeverPending, Quality::once) {
 MORTISE_TEST(Runs, ARefusalIsNoAnswerForOthers, Quality::once) {
   Client one = client();
   Client other = client();
-  expect_success(other.once("key", {.fingerprint = "a"}).run([] { return "done"; }), "done");
+  expect_success(other.make_once("key", {.fingerprint = "a"}).run([] { return "done"; }), "done");
   std::vector<std::jthread> threads;
   for (int i = 0; i < 8; ++i) {
     threads.emplace_back([&, i] {
@@ -303,7 +303,7 @@ MORTISE_TEST(Runs, ARefusalIsNoAnswerForOthers, Quality::once) {
         std::error_code ec;
         const std::string mine = (i + k) % 2 == 0 ? "a" : "b";
         const Outcome told =
-            one.once("key", {.fingerprint = mine, .wait = patience}).run(never_run(), ec);
+            one.make_once("key", {.fingerprint = mine, .wait = patience}).run(never_run(), ec);
         EXPECT_EQ(told.result(), mine == "a" ? "done" : "");
         EXPECT_EQ(ec, mine == "a" ? std::error_code() : make_error_code(Errc::mismatch));
       }
@@ -315,15 +315,17 @@ MORTISE_TEST(Runs, ARefusalIsNoAnswerForOthers, Quality::once) {
 MORTISE_TEST(Runs, AnotherFingerprintIsRefusedWhileItWaits, Quality::once) {
   Client one = client();
   Client other = client();
-  Run elsewhere = other.once("key", {.fingerprint = "a"}).begin();
+  Run elsewhere = other.make_once("key", {.fingerprint = "a"}).begin();
   Worker waits;
-  auto told = waits.start(
-      [&] { return one.once("key", {.fingerprint = "a", .wait = patience}).run(never_run()); });
+  auto told = waits.start([&] {
+    return one.make_once("key", {.fingerprint = "a", .wait = patience}).run(never_run());
+  });
   ASSERT_TRUE(waits.falls_asleep());
   Worker asks;
   asks.run([&] {
     std::error_code ec;
-    static_cast<void>(one.once("key", {.fingerprint = "b", .wait = patience}).run(never_run(), ec));
+    static_cast<void>(
+        one.make_once("key", {.fingerprint = "b", .wait = patience}).run(never_run(), ec));
     EXPECT_EQ(ec, Errc::mismatch);
   });
   expect_success(elsewhere.succeed("done"), "done");
@@ -340,7 +342,7 @@ MORTISE_TEST(Runs, WhoseReplyIsLostIsNotToldThatItLost, Quality::once, Hook::los
     std::error_code ec;
     // A reply is awaited for a sixth of it.
     const Outcome outcome =
-        one.once(key, {.lease = short_lease() * 4}).run([] { return "done"; }, ec);
+        one.make_once(key, {.lease = short_lease() * 4}).run([] { return "done"; }, ec);
     EXPECT_FALSE(outcome.lost()) << "nobody else had it";
     if (ec) continue;
     ++recorded;
@@ -368,7 +370,7 @@ MORTISE_TEST(Runs, LostMessagesChangeNoOutcome, Quality::once, Hook::lost_messag
         threads.emplace_back([&, k] {
           std::error_code ec;
           Client& mine = k == 0 ? one : other;
-          told[k] = mine.once(key, {.wait = patience, .lease = 1s}).run(work, ec);
+          told[k] = mine.make_once(key, {.wait = patience, .lease = 1s}).run(work, ec);
           if (ec) {
             EXPECT_TRUE(is_retryable(ec)) << ec.message();
           }
@@ -381,7 +383,7 @@ MORTISE_TEST(Runs, LostMessagesChangeNoOutcome, Quality::once, Hook::lost_messag
       std::error_code ec;
       Outcome seen;
       EXPECT_TRUE(eventually([&] {
-        seen = one.once(key).look(ec);
+        seen = one.make_once(key).look(ec);
         return !ec;
       }));
       expect_success(seen, outcome.result());

@@ -36,19 +36,19 @@ MORTISE_TEST(Scale, TenThousandLocksAtOnce) {
   std::vector<Lock> locks;
   locks.reserve(count);
   for (std::size_t i = 0; i < count; ++i) {
-    locks.push_back(one.lock("name " + std::to_string(i)));
+    locks.push_back(one.make_lock("name " + std::to_string(i)));
     std::error_code ec;
     ASSERT_TRUE(locks.back().try_lock_for(patience, ec)) << i << ": " << ec.message();
   }
   for (std::size_t i = 0; i < count; i += 997) {
-    EXPECT_FALSE(other.lock(locks[i].name()).try_lock()) << i;
+    EXPECT_FALSE(other.make_lock(locks[i].name()).try_lock()) << i;
     EXPECT_GT(locks[i].valid_for(), 0ns);
   }
   std::size_t released = 0;
   for (Lock& lock : locks) released += lock.release() == Released::released ? 1U : 0U;
   EXPECT_EQ(released, count);
   for (std::size_t i = 0; i < count; i += 997) {
-    EXPECT_TRUE(other.lock(locks[i].name()).try_lock()) << i;
+    EXPECT_TRUE(other.make_lock(locks[i].name()).try_lock()) << i;
   }
 }
 
@@ -59,7 +59,7 @@ MORTISE_TEST(Scale, AThousandHoldsAreRenewed, Quality::leases, Hook::hand_clock)
   Party one = party({.observer = record});
   std::vector<Lock> locks;
   for (std::size_t i = 0; i < count; ++i) {
-    locks.push_back(one.client.lock("name " + std::to_string(i)));
+    locks.push_back(one.client.make_lock("name " + std::to_string(i)));
     ASSERT_TRUE(locks.back().try_lock());
   }
   for (std::size_t round = 1; round <= 3; ++round) {
@@ -79,7 +79,7 @@ MORTISE_TEST(Scale, ManyThreadsOnOneName) {
     std::vector<std::jthread> all;
     for (int i = 0; i < threads; ++i) {
       all.emplace_back([&] {
-        Lock lock = one.lock("name");
+        Lock lock = one.make_lock("name");
         for (int j = 0; j < 5; ++j) {
           const std::lock_guard hold(lock);
           ++sum;
@@ -101,7 +101,7 @@ MORTISE_TEST(Scale, ManyShortClientsLeaveNothingBehind) {
   Token last;
   for (int i = 0; i < 50; ++i) {
     Client one = client();
-    Lock lock = one.lock("name");
+    Lock lock = one.make_lock("name");
     ASSERT_TRUE(lock.try_lock_for(patience));
     EXPECT_GT(lock.token(), last);
     last = lock.token();

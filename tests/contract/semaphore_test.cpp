@@ -22,9 +22,9 @@ Permit take(Semaphore& semaphore, std::chrono::nanoseconds wait = {}) {
 MORTISE_TEST(Permits, AreRefusedWhereThereAreNone, Quality::no_permits) {
   Client one = client();
   try {
-    static_cast<void>(one.semaphore("gate", two));
+    static_cast<void>(one.make_semaphore("gate", two));
     ADD_FAILURE() << "it was made";
-  } catch (const LockError& error) {
+  } catch (const Error& error) {
     EXPECT_EQ(error.errc(), Errc::unsupported);
     EXPECT_NE(std::string(error.what()).find("semaphores"), std::string::npos) << error.what();
   }
@@ -34,8 +34,8 @@ MORTISE_TEST(Permits, AreRefusedWhereThereAreNone, Quality::no_permits) {
 MORTISE_TEST(Permits, AreAsManyAsThereAre, Quality::permits) {
   Client one = client();
   Client other = client();
-  Semaphore here = one.semaphore("gate", two);
-  Semaphore there = other.semaphore("gate", two);
+  Semaphore here = one.make_semaphore("gate", two);
+  Semaphore there = other.make_semaphore("gate", two);
   EXPECT_EQ(here.name(), "gate");
   EXPECT_EQ(here.permits(), two);
   Permit first = take(here);
@@ -46,7 +46,7 @@ MORTISE_TEST(Permits, AreAsManyAsThereAre, Quality::permits) {
   EXPECT_FALSE(none);
   EXPECT_EQ(none.error(), Errc::timeout);
   EXPECT_FALSE(take(there));
-  EXPECT_EQ(first.release(), Released::released);
+  EXPECT_EQ(first.unlock(), Released::released);
   Permit third = take(there);
   EXPECT_TRUE(third) << "one came free";
   EXPECT_FALSE(take(here));
@@ -56,8 +56,8 @@ MORTISE_TEST(Permits, AreAsManyAsThereAre, Quality::permits) {
 MORTISE_TEST(Permits, HaveTokensThatGrow, Quality::permits) {
   Client one = client();
   Client other = client();
-  Semaphore here = one.semaphore("gate", two);
-  Semaphore there = other.semaphore("gate", two);
+  Semaphore here = one.make_semaphore("gate", two);
+  Semaphore there = other.make_semaphore("gate", two);
   Token last;
   for (int i = 0; i < 4; ++i) {
     Permit first = take(here);
@@ -71,8 +71,8 @@ MORTISE_TEST(Permits, HaveTokensThatGrow, Quality::permits) {
 
 MORTISE_TEST(Permits, AnOwnerHasOneHoweverOftenItAsks, Quality::permits) {
   Client one = client();
-  Semaphore gate = one.semaphore("gate", two);
-  Semaphore same = one.semaphore("gate", two);
+  Semaphore gate = one.make_semaphore("gate", two);
+  Semaphore same = one.make_semaphore("gate", two);
   Permit outer = gate.try_acquire();
   Permit inner = same.try_acquire();
   ASSERT_TRUE(outer && inner);
@@ -81,21 +81,21 @@ MORTISE_TEST(Permits, AnOwnerHasOneHoweverOftenItAsks, Quality::permits) {
   Permit another = take(gate);
   EXPECT_TRUE(another);
   EXPECT_FALSE(take(gate)) << "there were two";
-  EXPECT_EQ(outer.release(), Released::released);
+  EXPECT_EQ(outer.unlock(), Released::released);
   EXPECT_FALSE(take(gate)) << "its owner has it still";
-  inner.release();
+  inner.unlock();
   EXPECT_TRUE(take(gate));
 }
 
 MORTISE_TEST(Permits, CostOneRoundTripToTakeAndOneToGiveBack, Quality::permits) {
   Party asking = party();
-  Semaphore gate = asking.client.semaphore("gate", two);
-  take(gate).release();  // it has connected
+  Semaphore gate = asking.client.make_semaphore("gate", two);
+  take(gate).unlock();  // it has connected
   const Probe::Counts before = asking.probe->counts();
   Permit permit = take(gate);
   ASSERT_TRUE(permit);
   EXPECT_EQ(asking.probe->counts().all(), before.all() + 1);
-  permit.release();
+  permit.unlock();
   EXPECT_EQ(asking.probe->counts().all(), before.all() + 2);
 }
 
@@ -104,8 +104,8 @@ MORTISE_TEST(Permits, OneThatComesFreeWakesTheFirstWhoWaits, Quality::permits, Q
              Hook::counts) {
   Client one = client();
   Client other = client();
-  Semaphore here = one.semaphore("gate", two);
-  Semaphore there = other.semaphore("gate", two);
+  Semaphore here = one.make_semaphore("gate", two);
+  Semaphore there = other.make_semaphore("gate", two);
   Permit first = take(here);
   Permit second = take(there);
   ASSERT_TRUE(first && second);
@@ -118,22 +118,22 @@ MORTISE_TEST(Permits, OneThatComesFreeWakesTheFirstWhoWaits, Quality::permits, Q
     ASSERT_TRUE(eventually([&] { return store().waiters() == i + 1; }));
   }
   EXPECT_FALSE(take(here)) << "others wait";
-  first.release();
+  first.unlock();
   Permit third = waiting[0].get();
   EXPECT_TRUE(third);
-  second.release();
+  second.unlock();
   Permit fourth = waiting[1].get();
   EXPECT_TRUE(fourth);
   EXPECT_NE(waiting[2].wait_for(20ms), std::future_status::ready) << "two are held";
-  third.release();
+  third.unlock();
   EXPECT_TRUE(waiting[2].get());
 }
 
 MORTISE_TEST(Permits, WhoGivesUpWaitingIsNotGivenOne, Quality::permits) {
   Client one = client();
   Client other = client();
-  Semaphore here = one.semaphore("gate", 1);
-  Semaphore there = other.semaphore("gate", 1);
+  Semaphore here = one.make_semaphore("gate", 1);
+  Semaphore there = other.make_semaphore("gate", 1);
   Permit only = take(here);
   ASSERT_TRUE(only);
   EXPECT_FALSE(take(there)) << "and it has connected";
@@ -146,27 +146,27 @@ MORTISE_TEST(Permits, WhoGivesUpWaitingIsNotGivenOne, Quality::permits) {
   ASSERT_TRUE(eventually([&] { return worker.falls_asleep(); }));
   stop.request_stop();
   EXPECT_EQ(cancelled.get(), Errc::cancelled);
-  only.release();
+  only.unlock();
   EXPECT_TRUE(take(here)) << "nobody has it";
 }
 
 // Promise: S3
 MORTISE_TEST(Permits, WhoseClientDiesIsFreeWithItsLease, Quality::permits, Quality::leases) {
   Client other = client();
-  Semaphore there = other.semaphore("gate", two);
+  Semaphore there = other.make_semaphore("gate", two);
   Permit kept = take(there);
   ASSERT_TRUE(kept);
   {
     Client one = client();
     one.check(patience);  // or it may take longer to connect than so short a lease lasts
-    Semaphore here = one.semaphore("gate", two, {.lease = short_lease(), .renew = false});
+    Semaphore here = one.make_semaphore("gate", two, {.lease = short_lease(), .renew = false});
     Permit lost = take(here);
     ASSERT_TRUE(lost);
     EXPECT_FALSE(take(there));
     EXPECT_TRUE(take(there, 10s)) << "nobody renewed it";
     EXPECT_EQ(lost.valid_for(), 0ns);
     EXPECT_TRUE(eventually([&] { return lost.lost().stop_requested(); }));
-    EXPECT_EQ(lost.release(), Released::was_lost);
+    EXPECT_EQ(lost.unlock(), Released::was_lost);
   }
   EXPECT_GT(kept.valid_for(), 0ns) << "it is another's";
 }
@@ -174,8 +174,8 @@ MORTISE_TEST(Permits, WhoseClientDiesIsFreeWithItsLease, Quality::permits, Quali
 MORTISE_TEST(Permits, AnotherNumberAtTheStoreIsRefusedWithBoth, Quality::permits) {
   Client one = client();
   Client other = client();
-  Semaphore here = one.semaphore("gate", two);
-  Semaphore there = other.semaphore("gate", 3);
+  Semaphore here = one.make_semaphore("gate", two);
+  Semaphore there = other.make_semaphore("gate", 3);
   Permit permit = take(here);
   ASSERT_TRUE(permit);
   std::error_code error;
@@ -184,14 +184,14 @@ MORTISE_TEST(Permits, AnotherNumberAtTheStoreIsRefusedWithBoth, Quality::permits
   for (const char* const word : {"gate", "2", "3"}) {
     EXPECT_NE(refused.error_text().find(word), std::string::npos) << refused.error_text();
   }
-  EXPECT_THROW(static_cast<void>(there.try_acquire()), LockError);
-  permit.release();
+  EXPECT_THROW(static_cast<void>(there.try_acquire()), Error);
+  permit.unlock();
 }
 
 MORTISE_TEST(Permits, AnotherNumberIsRefusedToAnOwnerThatHasOne, Quality::permits) {
   Client one = client();
-  Semaphore two_of_them = one.semaphore("gate", two);
-  Semaphore three_of_them = one.semaphore("gate", 3);
+  Semaphore two_of_them = one.make_semaphore("gate", two);
+  Semaphore three_of_them = one.make_semaphore("gate", 3);
   Permit permit = two_of_them.try_acquire();
   ASSERT_TRUE(permit);
   std::error_code error;
@@ -201,20 +201,20 @@ MORTISE_TEST(Permits, AnotherNumberIsRefusedToAnOwnerThatHasOne, Quality::permit
     EXPECT_NE(refused.error_text().find(word), std::string::npos) << refused.error_text();
   }
   EXPECT_TRUE(two_of_them.try_acquire()) << "it has it still";
-  permit.release();
+  permit.unlock();
   EXPECT_TRUE(three_of_them.try_acquire()) << "an idle one takes the new number";
 }
 
 MORTISE_TEST(Permits, AreOfAnotherSpaceThanLocks, Quality::permits) {
   Client one = client();
-  Semaphore gate = one.semaphore("x", 1);
-  Lock lock = one.lock("x");
+  Semaphore gate = one.make_semaphore("x", 1);
+  Lock lock = one.make_lock("x");
   Permit permit = take(gate);
   ASSERT_TRUE(permit);
   EXPECT_TRUE(lock.try_lock());
   EXPECT_FALSE(take(gate));
   lock.unlock();
-  permit.release();
+  permit.unlock();
   EXPECT_TRUE(take(gate));
 }
 
@@ -223,9 +223,9 @@ MORTISE_TEST(Permits, WhatCannotBeIsRefusedInWords, Quality::permits) {
   const auto refused = [&](const std::string& name, std::uint32_t permits,
                            const LockOptions& options, const char* word) {
     try {
-      static_cast<void>(one.semaphore(name, permits, options));
+      static_cast<void>(one.make_semaphore(name, permits, options));
       ADD_FAILURE() << word;
-    } catch (const LockError& error) {
+    } catch (const Error& error) {
       EXPECT_EQ(error.errc(), Errc::misconfigured);
       EXPECT_NE(std::string(error.what()).find(word), std::string::npos) << error.what();
     }
@@ -240,9 +240,9 @@ MORTISE_TEST(Permits, WhatCannotBeIsRefusedInWords, Quality::permits) {
 
 MORTISE_TEST(Permits, EndWithTheirClient, Quality::permits) {
   Client other = client();
-  Semaphore there = other.semaphore("gate", 1);
+  Semaphore there = other.make_semaphore("gate", 1);
   Client one = client();
-  Semaphore here = one.semaphore("gate", 1);
+  Semaphore here = one.make_semaphore("gate", 1);
   Permit permit = take(here);
   ASSERT_TRUE(permit);
   one.close();
@@ -267,7 +267,7 @@ MORTISE_TEST(Permits, ManyThreadsOfTwoClientsNeverHaveMoreThanThereAre, Quality:
   for (int i = 0; i < 8; ++i) {
     workers.push_back(std::make_unique<Worker>());
     done.push_back(workers.back()->start([&, i] {
-      Semaphore gate = (i % 2 == 0 ? one : other).semaphore("gate", most);
+      Semaphore gate = (i % 2 == 0 ? one : other).make_semaphore("gate", most);
       for (int n = 0; n < 25; ++n) {
         const Permit permit = gate.acquire({.wait = 20s});
         if (!permit) continue;

@@ -22,7 +22,7 @@ MORTISE_TEST(Sharing, ALossIsToldToEachReader, Quality::shared, Quality::loss) {
   take_any_clock();
   const auto record = std::make_shared<Record>();
   Client one = client({.turn = 10min, .observer = record});
-  Lock lock = one.lock("name", shared(losable()));
+  Lock lock = one.make_lock("name", shared(losable()));
   const Owner second = Owner::unique();
   const Owner gone = Owner::unique();
   const Owner asks_late = Owner::unique();
@@ -51,7 +51,7 @@ MORTISE_TEST(Sharing, ALossIsToldToEachReader, Quality::shared, Quality::loss) {
   EXPECT_EQ(lock.release(ec, second), Released::was_lost);
   EXPECT_EQ(ec, Errc::not_owner);
   ASSERT_TRUE(record->told(Record::Kind::lost, 3));
-  Lock writer = one.lock("name");
+  Lock writer = one.make_lock("name");
   EXPECT_TRUE(writer.try_lock_for(patience)) << "the readers hold it still";
   writer.unlock();
   one.close();
@@ -64,7 +64,7 @@ MORTISE_TEST(Sharing, ALossIsToldToEachReader, Quality::shared, Quality::loss) {
 MORTISE_TEST(Sharing, OneReadersCallbackDoesNotDelayTheOthers, Quality::shared, Quality::loss) {
   take_any_clock();
   Client one = client({.turn = 10min});
-  Lock lock = one.lock("name", shared(losable()));
+  Lock lock = one.make_lock("name", shared(losable()));
   const Owner second = Owner::unique();
   lock.lock();
   ASSERT_TRUE(lock.acquire({.owner = second}));
@@ -84,12 +84,12 @@ MORTISE_TEST(Sharing, IsRenewedAsLongAsAReaderHolds, Quality::shared, Quality::l
   take_the_clock();
   Party one = party();
   Client other = client();
-  Lock lock = one.client.lock("name", {.lease = 30s, .mode = Mode::shared});
+  Lock lock = one.client.make_lock("name", {.lease = 30s, .mode = Mode::shared});
   const Owner second = Owner::unique();
   lock.lock();
   ASSERT_TRUE(lock.acquire({.owner = second}));
   lock.unlock();
-  Lock writer = other.lock("name");
+  Lock writer = other.make_lock("name");
   for (int i = 0; i < 6; ++i) {
     const std::uint64_t before = one.probe->counts().renewals;
     clock().advance(10s);
@@ -108,13 +108,13 @@ MORTISE_TEST(Sharing, AReadersLeaseRunsOutAtTheServer, Quality::shared, Quality:
   Client other = client();
   Client third = client();
   const LockOptions brief{.lease = 3s, .mode = Mode::shared};
-  Lock lost = dead.client.lock("name", brief);
-  Lock stays = third.lock("name", {.lease = 30s, .mode = Mode::shared});
+  Lock lost = dead.client.make_lock("name", brief);
+  Lock stays = third.make_lock("name", {.lease = 30s, .mode = Mode::shared});
   lost.lock();
   stays.lock();
   dead.probe->sever();
   clock().advance(4s);
-  Lock writer = other.lock("name");
+  Lock writer = other.make_lock("name");
   EXPECT_FALSE(writer.try_lock()) << "the other reader's stands";
   stays.unlock();
   EXPECT_TRUE(writer.try_lock()) << "the dead one's does not";
@@ -124,7 +124,7 @@ MORTISE_TEST(Sharing, AReadersLeaseRunsOutAtTheServer, Quality::shared, Quality:
 MORTISE_TEST(Sharing, WhatIsTakenAwayIsLost, Quality::shared, Hook::take_away, Hook::hand_clock) {
   take_the_clock();
   Client one = client();
-  ReadWriteLock lock = one.read_write_lock("name", {.lease = 30s});
+  ReadWriteLock lock = one.make_read_write_lock("name", {.lease = 30s});
   lock.lock();
   lock.lock_shared();
   lock.unlock();
@@ -140,7 +140,7 @@ MORTISE_TEST(Sharing, OwnerAndReaderAreLostTogether, Quality::shared, Quality::l
   take_the_clock();
   const auto record = std::make_shared<Record>();
   Client one = client({.observer = record});
-  ReadWriteLock lock = one.read_write_lock("name", losable());
+  ReadWriteLock lock = one.make_read_write_lock("name", losable());
   lock.lock();
   lock.lock_shared();
   lose(lock.reader());
@@ -173,7 +173,7 @@ MORTISE_TEST(Sharing, LostMessagesLeaveNoReaderBehind, Quality::shared, Hook::lo
       workers.push_back(std::make_unique<Worker>());
       Client& mine = clients[static_cast<std::size_t>(i) / 2];
       static_cast<void>(workers.back()->start([&, i] {
-        Lock lock = mine.lock("name", i % 3 == 0 ? writes : reads);
+        Lock lock = mine.make_lock("name", i % 3 == 0 ? writes : reads);
         for (int n = 0; n < 12; ++n) {
           std::error_code ec;  // in doubt, perhaps
           if (!lock.try_lock_for(5s, ec)) continue;
@@ -193,7 +193,7 @@ MORTISE_TEST(Sharing, LostMessagesLeaveNoReaderBehind, Quality::shared, Hook::lo
   EXPECT_EQ(met.load(), 0);
   store().misbehave({});
   Client last = client();
-  Lock lock = last.lock("name", writes);
+  Lock lock = last.make_lock("name", writes);
   EXPECT_TRUE(lock.try_lock_for(patience)) << "somebody holds it who does not know";
 }
 
@@ -203,7 +203,7 @@ MORTISE_TEST(Sharing, CloseFreesTheReaders, Quality::shared) {
   std::atomic<int> told{0};
   {
     Client one = client();
-    ReadWriteLock lock = one.read_write_lock("name");
+    ReadWriteLock lock = one.make_read_write_lock("name");
     const Owner second = Owner::unique();
     lock.lock();
     lock.lock_shared();
@@ -218,7 +218,7 @@ MORTISE_TEST(Sharing, CloseFreesTheReaders, Quality::shared) {
     lock.lock_shared(ec);
     EXPECT_EQ(ec, Errc::closed);
   }
-  Lock writer = other.lock("name");
+  Lock writer = other.make_lock("name");
   EXPECT_TRUE(writer.try_lock());
   writer.unlock();
 }
@@ -226,11 +226,11 @@ MORTISE_TEST(Sharing, CloseFreesTheReaders, Quality::shared) {
 MORTISE_TEST(Sharing, AClosedClientsHoldsOfBothModesAreFree, Quality::shared) {
   Client other = client();
   Client one = client();
-  ReadWriteLock lock = one.read_write_lock("name");
+  ReadWriteLock lock = one.make_read_write_lock("name");
   lock.lock();
   lock.lock_shared();
   one.close();
-  Lock writer = other.lock("name");
+  Lock writer = other.make_lock("name");
   EXPECT_TRUE(writer.try_lock());
   writer.unlock();
 }

@@ -15,8 +15,8 @@ namespace {
 MORTISE_TEST(Sharing, ReadersHoldTogetherAndAWriterAlone, Quality::shared) {
   Client one = client();
   Client other = client();
-  Lock reader = one.lock("name", reading);
-  Lock writer = other.lock("name");
+  Lock reader = one.make_lock("name", reading);
+  Lock writer = other.make_lock("name");
   reader.lock();
   EXPECT_TRUE(readable(one));
   EXPECT_TRUE(readable(other));
@@ -51,7 +51,7 @@ MORTISE_TEST(Sharing, OneOfTwoReadersKeepsAWriterOut, Quality::shared) {
 MORTISE_TEST(Sharing, CostsOneRoundTripToTakeAndNoneToJoin, Quality::shared, Hook::hand_clock) {
   take_the_clock();  // it stands still: no turn ends
   Party asking = party();
-  Lock lock = asking.client.lock("name", reading);
+  Lock lock = asking.client.make_lock("name", reading);
   const Probe::Counts before = asking.probe->counts();
   lock.lock();
   EXPECT_EQ(asking.probe->counts().all(), before.all() + 1);
@@ -156,9 +156,9 @@ MORTISE_TEST(Sharing, TokensOrderReadersAndWriters, Quality::shared) {
   take_any_clock();  // numbers are not drawn of one that stands still
   Client one = client({.turn = 10s});
   Client other = client();
-  Lock reader = one.lock("name", reading);
-  Lock writer = one.lock("name");
-  Lock elsewhere = other.lock("name", reading);
+  Lock reader = one.make_lock("name", reading);
+  Lock writer = one.make_lock("name");
+  Lock elsewhere = other.make_lock("name", reading);
   Token largest;
   for (int i = 0; i < 5; ++i) {
     // A writer's hold that is passed on has a larger token than its grant.
@@ -183,7 +183,7 @@ MORTISE_TEST(Sharing, TokensOrderReadersAndWriters, Quality::shared) {
 MORTISE_TEST(Sharing, AnOwnerGoesOnAsAReader, Quality::shared, Hook::counts) {
   Client one = client();
   Client other = client();
-  ReadWriteLock lock = one.read_write_lock("name");
+  ReadWriteLock lock = one.make_read_write_lock("name");
   Somebody writer(other);
   Somebody behind(one, reading);
   lock.lock();
@@ -209,7 +209,7 @@ MORTISE_TEST(Sharing, AnOwnerGoesOnAsAReader, Quality::shared, Hook::counts) {
 MORTISE_TEST(Sharing, AnOwnerMayStopReadingFirst, Quality::shared) {
   Client one = client();
   Client other = client();
-  ReadWriteLock lock = one.read_write_lock("name");
+  ReadWriteLock lock = one.make_read_write_lock("name");
   lock.lock();
   for (int i = 0; i < 3; ++i) {
     lock.lock_shared();
@@ -224,7 +224,7 @@ MORTISE_TEST(Sharing, AnOwnerMayStopReadingFirst, Quality::shared) {
 MORTISE_TEST(Sharing, WhoeverComesBehindAnOwnerThatHasReadHasALargerToken, Quality::shared) {
   take_any_clock();  // numbers are not drawn of one that stands still
   Client one = client({.turn = 10s});
-  ReadWriteLock lock = one.read_write_lock("name");
+  ReadWriteLock lock = one.make_read_write_lock("name");
   lock.lock();
   lock.lock_shared();
   const Token read = lock.reader().token();
@@ -239,14 +239,14 @@ MORTISE_TEST(Sharing, WhoeverComesBehindAnOwnerThatHasReadHasALargerToken, Quali
 
 MORTISE_TEST(Sharing, AReaderIsRefusedInsteadOfWaitingForItself, Quality::shared) {
   Client one = client();
-  ReadWriteLock lock = one.read_write_lock("name");
+  ReadWriteLock lock = one.make_read_write_lock("name");
   lock.lock_shared();
   std::error_code ec;
   lock.lock(ec);
   EXPECT_EQ(ec, Errc::unsupported);
   EXPECT_FALSE(lock.try_lock(ec));
   EXPECT_EQ(ec, Errc::unsupported);
-  EXPECT_THROW(static_cast<void>(lock.try_lock_for(1s)), LockError);
+  EXPECT_THROW(static_cast<void>(lock.try_lock_for(1s)), Error);
   const Guard guard(lock.writer(), {.wait = 1s}, ec);
   EXPECT_FALSE(guard);
   EXPECT_NE(guard.error_text().find("reader"), std::string::npos) << guard.error_text();
@@ -259,7 +259,7 @@ MORTISE_TEST(Sharing, AReaderIsRefusedInsteadOfWaitingForItself, Quality::shared
 // Promise: S7
 MORTISE_TEST(Sharing, UnlocksAreOfTheirOwnMode, Quality::shared) {
   Client one = client();
-  ReadWriteLock lock = one.read_write_lock("name");
+  ReadWriteLock lock = one.make_read_write_lock("name");
   lock.lock_shared();
   lock.lock_shared();
   std::error_code ec;

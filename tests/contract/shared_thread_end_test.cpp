@@ -27,7 +27,7 @@ MORTISE_TEST(Sharing, AThreadThatEndsAsTheOnlyReaderLeavesTheName, Quality::shar
   Client one = client({.observer = record});
   Client other = client();
   const LockOptions options = reading_for(short_lease() * 3);
-  Lock lock = one.lock("name", options);
+  Lock lock = one.make_lock("name", options);
   Owner owner;
   Token token;
   std::stop_token lost;
@@ -38,7 +38,7 @@ MORTISE_TEST(Sharing, AThreadThatEndsAsTheOnlyReaderLeavesTheName, Quality::shar
     token = lock.token();
     lost = lock.lost();
   });
-  Lock next = other.lock("name");
+  Lock next = other.make_lock("name");
   EXPECT_FALSE(next.try_lock()) << "it ends with its lease, not sooner";
   const auto took = own_duration_of([&] { EXPECT_TRUE(next.try_lock_for(patience)); });
   EXPECT_LT(took, lease_of(options) + margin_of(lease_of(options)) + fallback_period + allowance);
@@ -60,7 +60,7 @@ MORTISE_TEST(Sharing, AThreadThatEndsLeavesItsPartToNobody, Quality::shared) {
   Client one = client({.observer = record});
   Client other = client();
   const LockOptions options = reading_for(short_lease() * 3);
-  Lock lock = one.lock("name", options);
+  Lock lock = one.make_lock("name", options);
   lock.lock();
   Owner dead;
   std::stop_token lost;
@@ -91,7 +91,7 @@ MORTISE_TEST(Sharing, AThreadThatEndsLeavesItsPartToNobody, Quality::shared) {
   EXPECT_FALSE(writable(other));
   EXPECT_EQ(lock.release(), Released::released);
   EXPECT_FALSE(writable(other)) << "the guard outlives its thread";
-  EXPECT_EQ(guard->release(), Released::released);
+  EXPECT_EQ(guard->unlock(), Released::released);
   EXPECT_TRUE(writable(other)) << "the dead one kept it";
 }
 
@@ -100,11 +100,11 @@ MORTISE_TEST(Sharing, WhoReadsOnWithAThreadThatEndedMayGoFirst, Quality::shared)
   Client one = client();
   Client other = client();
   const LockOptions options = reading_for(short_lease() * 3);
-  Lock lock = one.lock("name", options);
+  Lock lock = one.make_lock("name", options);
   lock.lock();
   on_a_thread_that_reads([&] { lock.lock(); });
   EXPECT_EQ(lock.release(), Released::released);
-  Lock next = other.lock("name");
+  Lock next = other.make_lock("name");
   EXPECT_FALSE(next.try_lock());
   const auto took = own_duration_of([&] { EXPECT_TRUE(next.try_lock_for(patience)); });
   EXPECT_LT(took, lease_of(options) + margin_of(lease_of(options)) + fallback_period + allowance);
@@ -117,7 +117,7 @@ MORTISE_TEST(Sharing, ThePartThatIsLeftEndsInItsOwnTime, Quality::shared, Qualit
   take_the_clock();
   Client one = client({.turn = 10min});
   Client other = client();
-  Lock lock = one.lock("name", reading_for(30s));
+  Lock lock = one.make_lock("name", reading_for(30s));
   lock.lock();
   Owner dead;
   on_a_thread_that_reads([&] {
@@ -141,7 +141,7 @@ MORTISE_TEST(Sharing, EachThreadThatEndedLosesItsPart, Quality::shared, Quality:
   take_the_clock();
   const auto record = std::make_shared<Record>();
   Client one = client({.turn = 10min, .observer = record});
-  Lock lock = one.lock("name", reading_for(30s));
+  Lock lock = one.make_lock("name", reading_for(30s));
   lock.lock();
   for (int i = 0; i < 3; ++i) on_a_thread_that_reads([&] { lock.lock(); });
   for (int i = 0; i < 4; ++i) {
@@ -158,7 +158,7 @@ MORTISE_TEST(Sharing, DoesNotTouchAReadersGuardThatIsElsewhere, Quality::shared)
   Client one = client({.observer = record});
   Client other = client();
   const LockOptions options = reading_for(short_lease() * 3);
-  Lock lock = one.lock("name", options);
+  Lock lock = one.make_lock("name", options);
   std::optional<Guard> guard;
   Owner owner;
   on_a_thread_that_reads([&] {
@@ -166,13 +166,13 @@ MORTISE_TEST(Sharing, DoesNotTouchAReadersGuardThatIsElsewhere, Quality::shared)
     lock.lock();
     owner = Owner::this_thread();
   });
-  Lock next = other.lock("name");
+  Lock next = other.make_lock("name");
   // For longer than its lease, where it has one.
   EXPECT_TRUE(!leases() || record->told(Record::Kind::renewed, 4));
   EXPECT_FALSE(next.try_lock());
   EXPECT_EQ(lock.hold_count(owner), 2U);
   EXPECT_EQ(record->count(Record::Kind::lost), 0U);
-  EXPECT_EQ(guard->release(), Released::released);
+  EXPECT_EQ(guard->unlock(), Released::released);
   EXPECT_TRUE(next.try_lock_for(lease_of(options) + fallback_period + patience));
   next.unlock();
 }
@@ -182,7 +182,7 @@ MORTISE_TEST(Sharing, ALossThatNobodyCanUnlockIsForgotten, Quality::shared, Qual
   Client one = client();
   LockOptions options = losable();
   options.mode = Mode::shared;
-  Lock lock = one.lock("name", options);
+  Lock lock = one.make_lock("name", options);
   Owner dead;
   std::optional<Guard> guard;
   Owner guarded;
@@ -200,7 +200,7 @@ MORTISE_TEST(Sharing, ALossThatNobodyCanUnlockIsForgotten, Quality::shared, Qual
   EXPECT_EQ(lock.hold_count(dead), 0U);
   lock.lock();
   EXPECT_EQ(lock.hold_count(guarded), 1U) << "the guard has yet to unlock it";
-  EXPECT_EQ(guard->release(), Released::was_lost);
+  EXPECT_EQ(guard->unlock(), Released::was_lost);
   EXPECT_EQ(lock.hold_count(guarded), 0U);
   lock.unlock();
 }

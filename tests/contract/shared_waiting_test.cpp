@@ -14,7 +14,7 @@ namespace {
 MORTISE_TEST(Sharing, ReadersThatJoinForEverLetAWriterIn, Quality::shared, Quality::no_chance) {
   Client busy = client({.turn = 20ms});
   Client other = client();
-  Lock lock = busy.lock("name", reading);
+  Lock lock = busy.make_lock("name", reading);
   std::atomic<bool> enough{false};
   std::atomic<int> grants{0};
   std::vector<std::unique_ptr<Worker>> workers;
@@ -30,7 +30,7 @@ MORTISE_TEST(Sharing, ReadersThatJoinForEverLetAWriterIn, Quality::shared, Quali
     }));
   }
   EXPECT_TRUE(eventually([&] { return grants.load() > 20; }));
-  Lock elsewhere = other.lock("name");
+  Lock elsewhere = other.make_lock("name");
   for (int i = 0; i < 5; ++i) {
     const int before = grants.load();
     EXPECT_TRUE(elsewhere.try_lock_for(10s)) << "the readers of a client never end";
@@ -43,7 +43,7 @@ MORTISE_TEST(Sharing, ReadersThatJoinForEverLetAWriterIn, Quality::shared, Quali
 MORTISE_TEST(Sharing, WritersThatComeForEverLetReadersIn, Quality::shared) {
   Client busy = client();
   Client other = client();
-  Lock written = busy.lock("name");
+  Lock written = busy.make_lock("name");
   std::atomic<bool> enough{false};
   std::vector<std::unique_ptr<Worker>> workers;
   for (int i = 0; i < 3; ++i) {
@@ -53,7 +53,7 @@ MORTISE_TEST(Sharing, WritersThatComeForEverLetReadersIn, Quality::shared) {
     }));
   }
   for (Client* const each : {&other, &busy}) {
-    Lock read = each->lock("name", reading);
+    Lock read = each->make_lock("name", reading);
     for (int i = 0; i < 5; ++i) {
       EXPECT_TRUE(read.try_lock_for(10s)) << "the writers never end";
       if (read.hold_count() > 0) read.unlock();
@@ -66,8 +66,8 @@ MORTISE_TEST(Sharing, WritersThatComeForEverLetReadersIn, Quality::shared) {
 MORTISE_TEST(Sharing, TimeLimitsAndStopTokensHold, Quality::shared) {
   Client one = client();
   Client other = client();
-  Lock writer = one.lock("name");
-  Lock reader = other.lock("name", reading);
+  Lock writer = one.make_lock("name");
+  Lock reader = other.make_lock("name", reading);
   writer.lock();
   EXPECT_FALSE(reader.try_lock());
   EXPECT_FALSE(reader.try_lock_for(answer_time));
@@ -96,7 +96,7 @@ MORTISE_TEST(Sharing, AWriterThatGivesUpLetsTheReadersBehindItIn, Quality::share
   Somebody behind(third, reading);
   ASSERT_TRUE(first.takes());
   for (Client* const of : {&other, &third}) {
-    Lock writer = of->lock("name");
+    Lock writer = of->make_lock("name");
     std::stop_source stop;
     Worker worker;
     auto waits = worker.start([&] { return writer.acquire({.stop = stop.get_token()}); });
@@ -132,9 +132,9 @@ MORTISE_TEST(Sharing, AnotherThreadOfAWaitingWritersClientWaitsForItsTurn, Quali
 MORTISE_TEST(Sharing, IsToldToThoseWhoAsk, Quality::shared) {
   Client one = client();
   Client other = client();
-  Lock reader = one.lock("name", {.label = "reads", .mode = Mode::shared});
-  Lock writer = one.lock("name", {.label = "writes"});
-  Lock elsewhere = other.lock("name");
+  Lock reader = one.make_lock("name", {.label = "reads", .mode = Mode::shared});
+  Lock writer = one.make_lock("name", {.label = "writes"});
+  Lock elsewhere = other.make_lock("name");
   EXPECT_FALSE(elsewhere.holder());
   reader.lock();
   const std::optional<Holder> read = elsewhere.holder();
@@ -157,7 +157,7 @@ MORTISE_TEST(Sharing, IsToldToThoseWhoAsk, Quality::shared) {
 MORTISE_TEST(Sharing, AnObserverIsToldOfEachReader, Quality::shared) {
   const auto record = std::make_shared<Record>();
   Client one = client({.observer = record});
-  Lock lock = one.lock("name", reading);
+  Lock lock = one.make_lock("name", reading);
   lock.lock();
   const Token token = lock.token();
   Worker worker;

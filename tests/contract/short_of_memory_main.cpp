@@ -76,11 +76,11 @@ bool close(int round, long fails_at) {
   mortise::Client client(server.backend());
   std::vector<mortise::Lock> held;
   for (const char* const name : {"one", "two", "three"}) {
-    held.push_back(client.lock(name, {.lease = 30s}));
+    held.push_back(client.make_lock(name, {.lease = 30s}));
     held.back().lock();
   }
   const std::stop_token lost = held.front().lost();
-  std::thread waiter([lock = client.lock("one")]() mutable {
+  std::thread waiter([lock = client.make_lock("one")]() mutable {
     std::error_code ec;
     lock.lock(ec);
   });
@@ -102,7 +102,7 @@ bool close(int round, long fails_at) {
 /// Closes a client that has a waiter, and whose servers do not answer.
 bool close_unreached(const char* url, long fails_at) {
   mortise::Client client(url);
-  std::thread waiter([lock = client.lock("name")]() mutable {
+  std::thread waiter([lock = client.make_lock("name")]() mutable {
     std::error_code ec;
     lock.lock(ec);
   });
@@ -161,7 +161,7 @@ void pass_to_who_fails() {
   const auto clock = std::make_shared<SteeredClock>();
   mortise::memory::Server server;
   mortise::Client client(server.backend(), {.turn = 1h, .clock = clock});
-  mortise::Lock lock = client.lock(long_name);
+  mortise::Lock lock = client.make_lock(long_name);
   const mortise::Owner holder = mortise::Owner::unique();
   if (!lock.acquire({.owner = holder})) fail("not taken", 0);
   std::thread waiter([&] {
@@ -184,7 +184,7 @@ void pass_to_who_fails() {
   });
   waiter.join();
   mortise::Client other(server.backend());
-  if (!other.lock(long_name).try_lock_for(5s)) fail("passed to who had failed", 1);
+  if (!other.make_lock(long_name).try_lock_for(5s)) fail("passed to who had failed", 1);
 }
 
 /// The next in the queue has gone when its attempt has left. @return whether so many allocations
@@ -220,10 +220,10 @@ bool unlock_without_successor(long fails_at) {
   Hooked& hooked = *made;
   mortise::Client client(std::move(made),
                          {.turn_handoffs = 0, .clock = std::make_shared<SteeredClock>()});
-  mortise::Lock lock = client.lock(long_name);
+  mortise::Lock lock = client.make_lock(long_name);
   lock.lock();
   // Somebody else waits there, so that the attempt is still to be taken back.
-  std::thread elsewhere([there = stranger.lock(long_name)]() mutable {
+  std::thread elsewhere([there = stranger.make_lock(long_name)]() mutable {
     there.lock();
     std::this_thread::sleep_for(1ms);
     there.unlock();
@@ -258,7 +258,7 @@ bool lose(long fails_at) {
   mortise::memory::Server server;
   mortise::Client client(server.backend(), {.clock = clock});
   // No longer: where the background thread sleeps already, no clock of ours wakes it before.
-  mortise::Lock lock = client.lock(long_name, {.lease = 400ms, .renew = false});
+  mortise::Lock lock = client.make_lock(long_name, {.lease = 400ms, .renew = false});
   lock.lock();
   const std::stop_token lost = lock.lost();
   clock->ahead = 2s;
@@ -297,7 +297,7 @@ void close_while_the_background_starves() {
   const auto clock = std::make_shared<StarvingClock>();
   mortise::memory::Server server;
   mortise::Client client(server.backend(), {.clock = clock});
-  mortise::Lock lock = client.lock("name", {.lease = 100ms});
+  mortise::Lock lock = client.make_lock("name", {.lease = 100ms});
   lock.lock();
   clock->starves = true;
   while (clock->looks < 20) std::this_thread::sleep_for(1ms);
@@ -397,13 +397,13 @@ int main() {
       mortise::memory::Server server;
       mortise::Client client(server.backend());
       mortise::Client other(server.backend());
-      mortise::Lock lock = client.lock("name", {.lease = 30s, .mode = mode});
+      mortise::Lock lock = client.make_lock("name", {.lease = 30s, .mode = mode});
       const Outcome outcome = use(lock, how, fails_at);
       // A release that could not be sent leaves the server with a lease that nobody renews; a call
       // that failed to take the lock leaves nothing.
       const bool unsent = outcome.taken && how != Use::lock;
       const bool free_here = lock.hold_count() == 0;
-      const bool free_there = unsent || other.lock("name").try_lock_for(1s);
+      const bool free_there = unsent || other.make_lock("name").try_lock_for(1s);
       if (!free_here || !free_there) {
         std::printf("use %d, allocation %ld: here %d, there %d\n", static_cast<int>(how), fails_at,
                     free_here, free_there);

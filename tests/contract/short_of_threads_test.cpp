@@ -57,7 +57,7 @@ class Calls {
     make(what, [&](std::error_code& code) {
       try {
         call();
-      } catch (const LockError& error) {
+      } catch (const Error& error) {
         code = error.code();
       }
     });
@@ -71,8 +71,8 @@ class Calls {
 };
 
 void lock_in_each_way(Client& client, Calls& calls) {
-  Lock lock = client.lock("a");
-  Lock other = client.lock("b");
+  Lock lock = client.make_lock("a");
+  Lock other = client.make_lock("b");
   const auto unlocked = [&](bool locked) {
     if (!locked) return;
     std::error_code ignored;
@@ -112,14 +112,14 @@ void ask_in_each_way(Client& client, Calls& calls) {
                [&](auto& ec) { static_cast<void>(client.force_release("a", {}, ec)); });
   }
   if (can.permits == Support::yes) {
-    Semaphore semaphore = client.semaphore("s", 2);
+    Semaphore semaphore = client.make_semaphore("s", 2);
     calls.make("Semaphore::acquire",
                [&](auto& ec) { const Permit permit = semaphore.acquire({.wait = 50ms}, ec); });
     calls.make("Semaphore::try_acquire",
                [&](auto& ec) { const Permit permit = semaphore.try_acquire(ec); });
   }
   if (can.once != Support::yes) return;
-  Once once = client.once("k", {.wait = 50ms});
+  Once once = client.make_once("k", {.wait = 50ms});
   calls.make("Once::look", [&](auto& ec) { static_cast<void>(once.look(ec)); });
   calls.make("Once::forget", [&](auto& ec) { once.forget(ec); });
   calls.make("Once::begin", [&](auto& ec) {

@@ -19,7 +19,7 @@ static_assert(!std::is_copy_constructible_v<Lock>);
 
 /// @return whether nobody holds the name.
 bool is_free(Client& client, const std::string& name) {
-  Lock lock = client.lock(name);
+  Lock lock = client.make_lock(name);
   const bool free = lock.try_lock();
   if (free) lock.unlock();
   return free;
@@ -28,7 +28,7 @@ bool is_free(Client& client, const std::string& name) {
 MORTISE_TEST(StandardLocks, LockGuardAndScopedLock) {
   Client one = client();
   Client other = client();
-  Lock lock = one.lock("name");
+  Lock lock = one.make_lock("name");
   {
     const std::lock_guard hold(lock);
     EXPECT_FALSE(is_free(other, "name"));
@@ -41,8 +41,8 @@ MORTISE_TEST(StandardLocks, LockGuardAndScopedLock) {
 MORTISE_TEST(StandardLocks, UniqueLock) {
   Client one = client();
   Client other = client();
-  Lock lock = one.lock("name");
-  Lock elsewhere = other.lock("name");
+  Lock lock = one.make_lock("name");
+  Lock elsewhere = other.make_lock("name");
   {
     std::unique_lock hold(lock);
     EXPECT_TRUE(hold.owns_lock());
@@ -75,8 +75,8 @@ MORTISE_TEST(StandardLocks, UniqueLock) {
 MORTISE_TEST(StandardLocks, TimedLocksAcceptEveryClockAndUnit) {
   Client one = client();
   Client other = client();
-  Lock held = one.lock("name");
-  Lock wanted = other.lock("name");
+  Lock held = one.make_lock("name");
+  Lock wanted = other.make_lock("name");
   using std::chrono::steady_clock;
   using std::chrono::system_clock;
   using Minutes = std::chrono::duration<double, std::ratio<60>>;
@@ -113,8 +113,8 @@ MORTISE_TEST(StandardLocks, TimedLocksAcceptEveryClockAndUnit) {
 MORTISE_TEST(StandardLocks, TryLockUntilKeepsItsTime) {
   Client one = client();
   Client other = client();
-  Lock held = one.lock("name");
-  Lock wanted = other.lock("name");
+  Lock held = one.make_lock("name");
+  Lock wanted = other.make_lock("name");
   wanted.lock();  // connected first, as above
   wanted.unlock();
   held.lock();
@@ -136,9 +136,9 @@ MORTISE_TEST(StandardLocks, SeveralAtOnceWithoutDeadlock) {
   std::atomic<int> inside{0};
   std::atomic<int> met{0};
   const auto work = [&](Client& mine, bool turned) {
-    Lock a = mine.lock("a");
-    Lock b = mine.lock("b");
-    Lock c = mine.lock("c");
+    Lock a = mine.make_lock("a");
+    Lock b = mine.make_lock("b");
+    Lock c = mine.make_lock("c");
     for (int i = 0; i < 30; ++i) {
       std::optional<std::scoped_lock<Lock, Lock, Lock>> all;
       if (turned) {
@@ -162,9 +162,9 @@ MORTISE_TEST(StandardLocks, SeveralAtOnceWithoutDeadlock) {
 MORTISE_TEST(StandardLocks, LockAndTryLockOfSeveral) {
   Client one = client();
   Client other = client();
-  Lock a = one.lock("a");
-  Lock b = one.lock("b");
-  Lock rival = other.lock("b");
+  Lock a = one.make_lock("a");
+  Lock b = one.make_lock("b");
+  Lock rival = other.make_lock("b");
   rival.lock();
   EXPECT_EQ(std::try_lock(a, b), 1) << "the second one is held";
   EXPECT_EQ(a.hold_count(), 0U) << "the first one was not given back";
@@ -183,7 +183,7 @@ MORTISE_TEST(StandardLocks, LockAndTryLockOfSeveral) {
 MORTISE_TEST(StandardLocks, AnExceptionInACriticalSectionFreesTheLock) {
   Client one = client();
   Client other = client();
-  Lock lock = one.lock("name");
+  Lock lock = one.make_lock("name");
   const auto fail = [&](auto take) {
     EXPECT_THROW(
         {
@@ -204,11 +204,11 @@ MORTISE_TEST(StandardLocks, AnExceptionWhileTheSecondOfTwoIsTakenFreesTheFirst, 
   take_any_clock();
   Client one = client();
   Client other = client();
-  Lock first = one.lock("first");
-  Lock second = one.lock("second", losable());
+  Lock first = one.make_lock("first");
+  Lock second = one.make_lock("second", losable());
   second.lock();
   lose(second);
-  EXPECT_THROW(std::scoped_lock(first, second), LockError) << "the second one was lost before";
+  EXPECT_THROW(std::scoped_lock(first, second), Error) << "the second one was lost before";
   EXPECT_EQ(first.hold_count(), 0U);
   EXPECT_TRUE(is_free(other, "first"));
   second.unlock();
@@ -218,7 +218,7 @@ MORTISE_TEST(StandardLocks, AnExceptionWhileTheSecondOfTwoIsTakenFreesTheFirst, 
 MORTISE_TEST(StandardLocks, UnlockAsTheirThreadIsDestroyed) {
   Client one = client();
   Client other = client();
-  Lock lock = one.lock("name");
+  Lock lock = one.make_lock("name");
   std::thread([&] {
     thread_local std::unique_lock<Lock> late;  // made first, so that it goes last
     late = std::unique_lock(lock);

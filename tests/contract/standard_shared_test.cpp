@@ -50,8 +50,8 @@ static_assert(!std::is_default_constructible_v<ReadWriteLock>);
 MORTISE_TEST(StandardShared, AMapIsReadByManyAndWrittenByOne, Quality::shared) {
   Client here = client();
   Client there = client();
-  ReadWriteLock catalog = here.read_write_lock("catalog");
-  ReadWriteLock same = there.read_write_lock("catalog");
+  ReadWriteLock catalog = here.make_read_write_lock("catalog");
+  ReadWriteLock same = there.make_read_write_lock("catalog");
   EXPECT_EQ(catalog.name(), "catalog");
   {
     const std::shared_lock read(catalog);
@@ -80,9 +80,9 @@ MORTISE_TEST(StandardShared, AMapIsReadByManyAndWrittenByOne, Quality::shared) {
 MORTISE_TEST(StandardShared, SeveralAtOnce, Quality::shared) {
   Client here = client();
   Client there = client();
-  ReadWriteLock a = here.read_write_lock("a");
-  ReadWriteLock b = here.read_write_lock("b");
-  Lock plain = there.lock("a");
+  ReadWriteLock a = here.make_read_write_lock("a");
+  ReadWriteLock b = here.make_read_write_lock("b");
+  Lock plain = there.make_lock("a");
   {
     const std::scoped_lock both(a, b);
     EXPECT_FALSE(plain.try_lock()) << "a writer and a plain lock are the same";
@@ -101,7 +101,7 @@ MORTISE_TEST(StandardShared, SeveralAtOnce, Quality::shared) {
 
 MORTISE_TEST(StandardShared, AReaderWaitsForACondition, Quality::shared) {
   Client here = client();
-  ReadWriteLock lock = here.read_write_lock("name");
+  ReadWriteLock lock = here.make_read_write_lock("name");
   std::condition_variable_any changed;
   int value = 0;
   Worker reader;
@@ -123,8 +123,8 @@ MORTISE_TEST(StandardShared, AReaderWaitsForACondition, Quality::shared) {
 MORTISE_TEST(StandardShared, WithoutExceptions, Quality::shared) {
   Client here = client();
   Client there = client();
-  ReadWriteLock lock = here.read_write_lock("name");
-  ReadWriteLock other = there.read_write_lock("name");
+  ReadWriteLock lock = here.make_read_write_lock("name");
+  ReadWriteLock other = there.make_read_write_lock("name");
   std::error_code ec = Errc::protocol;
   lock.lock_shared(ec);
   EXPECT_FALSE(ec);
@@ -150,8 +150,8 @@ MORTISE_TEST(StandardShared, WithoutExceptions, Quality::shared) {
 MORTISE_TEST(StandardShared, AGuardAnOwnerAndAStopToken, Quality::shared) {
   Client here = client();
   Client there = client();
-  ReadWriteLock lock = here.read_write_lock("name");
-  ReadWriteLock other = there.read_write_lock("name");
+  ReadWriteLock lock = here.make_read_write_lock("name");
+  ReadWriteLock other = there.make_read_write_lock("name");
   Guard first(lock.reader());
   Guard second(lock.reader(), {.owner = Owner::unique()});
   ASSERT_TRUE(first);
@@ -163,9 +163,9 @@ MORTISE_TEST(StandardShared, AGuardAnOwnerAndAStopToken, Quality::shared) {
   EXPECT_EQ(lock.reader().hold_count(second.owner()), 1U);
   EXPECT_FALSE(other.try_lock());
   Guard moved = std::move(first);
-  EXPECT_EQ(moved.release(), Released::released);
+  EXPECT_EQ(moved.unlock(), Released::released);
   EXPECT_FALSE(other.try_lock());
-  EXPECT_EQ(second.release(), Released::released);
+  EXPECT_EQ(second.unlock(), Released::released);
   EXPECT_TRUE(other.try_lock());
   std::stop_source stop;
   stop.request_stop();

@@ -27,7 +27,7 @@ MORTISE_TEST(ThreadEnd, EndsWhatTheThreadHolds) {
   Client one = client({.observer = record});
   Client other = client();
   const LockOptions options{.lease = short_lease()};
-  Lock lock = one.lock("name", options);
+  Lock lock = one.make_lock("name", options);
   Owner owner;
   Token token;
   std::stop_token lost;
@@ -38,7 +38,7 @@ MORTISE_TEST(ThreadEnd, EndsWhatTheThreadHolds) {
     token = lock.token();
     lost = lock.lost();
   });
-  Lock next = other.lock("name");
+  Lock next = other.make_lock("name");
   EXPECT_FALSE(next.try_lock()) << "it ends with its lease, not sooner";
   // The margin, and the period in which a waiter asks again, come on top.
   EXPECT_TRUE(next.try_lock_for(lease_of(options) + fallback_period + patience));
@@ -61,9 +61,9 @@ MORTISE_TEST(ThreadEnd, IsBoundedByTheLease) {
   Client one = client();
   Client other = client();
   const LockOptions options{.lease = short_lease()};
-  Lock lock = one.lock("name", options);
+  Lock lock = one.make_lock("name", options);
   on_a_thread([&] { lock.lock(); });
-  Lock next = other.lock("name");
+  Lock next = other.make_lock("name");
   const auto took = own_duration_of([&] { EXPECT_TRUE(next.try_lock_for(patience)); });
   EXPECT_LT(took, lease_of(options) + margin_of(lease_of(options)) + fallback_period + allowance);
   next.unlock();
@@ -72,8 +72,8 @@ MORTISE_TEST(ThreadEnd, IsBoundedByTheLease) {
 // Promise: L9
 MORTISE_TEST(ThreadEnd, LeavesTheNameToWaitersOfTheProcess) {
   Client one = client();
-  Lock lock = one.lock("name", {.lease = short_lease()});
-  Lock same = one.lock("name");
+  Lock lock = one.make_lock("name", {.lease = short_lease()});
+  Lock same = one.make_lock("name");
   Worker waiter;
   Worker second;
   std::future<Token> served;
@@ -100,17 +100,17 @@ MORTISE_TEST(ThreadEnd, DoesNotTouchAGuardThatIsElsewhere) {
   Client one = client({.observer = record});
   Client other = client();
   const LockOptions options{.lease = short_lease() * 3};
-  Lock lock = one.lock("name", options);
+  Lock lock = one.make_lock("name", options);
   std::optional<Guard> guard;
   on_a_thread([&] { guard.emplace(lock); });
-  Lock next = other.lock("name");
+  Lock next = other.make_lock("name");
   outlasts_its_lease(*record, leases());
   EXPECT_FALSE(next.try_lock());
   EXPECT_GT(guard->valid_for(), 0ns);
   EXPECT_FALSE(guard->lost().stop_requested());
   Guard moved = std::move(*guard);
   guard.reset();
-  EXPECT_EQ(moved.release(), Released::released);
+  EXPECT_EQ(moved.unlock(), Released::released);
   EXPECT_TRUE(next.try_lock_for(patience));
   EXPECT_EQ(record->count(Record::Kind::lost), 0U);
   next.unlock();
@@ -121,7 +121,7 @@ MORTISE_TEST(ThreadEnd, EndsWhatIsLeftWhenTheGuardHasGone) {
   Client one = client({.observer = record});
   Client other = client();
   const LockOptions options{.lease = short_lease() * 3};
-  Lock lock = one.lock("name", options);
+  Lock lock = one.make_lock("name", options);
   std::optional<Guard> guard;
   Owner owner;
   on_a_thread([&] {
@@ -129,11 +129,11 @@ MORTISE_TEST(ThreadEnd, EndsWhatIsLeftWhenTheGuardHasGone) {
     lock.lock();
     owner = Owner::this_thread();
   });
-  Lock next = other.lock("name");
+  Lock next = other.make_lock("name");
   outlasts_its_lease(*record, leases());
   EXPECT_FALSE(next.try_lock());
   EXPECT_EQ(lock.hold_count(owner), 2U);
-  EXPECT_EQ(guard->release(), Released::released);
+  EXPECT_EQ(guard->unlock(), Released::released);
   EXPECT_TRUE(next.try_lock_for(lease_of(options) + fallback_period + patience));
   next.unlock();
 }
@@ -143,10 +143,10 @@ MORTISE_TEST(ThreadEnd, DoesNotTouchAnOwnerThatIsNoThread) {
   Client one = client({.observer = record});
   Client other = client();
   const LockOptions options{.lease = short_lease() * 3};
-  Lock lock = one.lock("name", options);
+  Lock lock = one.make_lock("name", options);
   const Owner task = Owner::unique();
   on_a_thread([&] { EXPECT_TRUE(lock.acquire({.owner = task})); });
-  Lock next = other.lock("name");
+  Lock next = other.make_lock("name");
   outlasts_its_lease(*record, leases());
   EXPECT_FALSE(next.try_lock());
   EXPECT_EQ(lock.release(task), Released::released);
@@ -157,26 +157,26 @@ MORTISE_TEST(ThreadEnd, TreatsAStandardLockThatWasMovedAsTheThreads) {
   Client one = client();
   Client other = client();
   const LockOptions options{.lease = short_lease()};
-  Lock lock = one.lock("name", options);
+  Lock lock = one.make_lock("name", options);
   std::unique_lock<Lock> moved;
   on_a_thread([&] { moved = std::unique_lock(lock); });
-  Lock next = other.lock("name");
+  Lock next = other.make_lock("name");
   EXPECT_TRUE(next.try_lock_for(lease_of(options) + fallback_period + patience));
-  EXPECT_THROW(moved.unlock(), LockError) << "another thread is another owner";
-  moved.release();
+  EXPECT_THROW(moved.unlock(), Error) << "another thread is another owner";
+  moved.unlock();
 }
 
 // What is destroyed after the thread's number has been given back.
 MORTISE_TEST(ThreadEnd, IsSilentForWhatUnlocksLate) {
   Client one = client();
   Client other = client();
-  Lock lock = one.lock("name", {.lease = short_lease()});
+  Lock lock = one.make_lock("name", {.lease = short_lease()});
   on_a_thread([&] {
     // Made before the thread has a number, so that it goes after that.
     thread_local std::unique_lock<Lock> late;
     late = std::unique_lock(lock);
   });
-  Lock next = other.lock("name");
+  Lock next = other.make_lock("name");
   EXPECT_TRUE(next.try_lock_for(answer_time)) << "it was unlocked as ever";
   next.unlock();
 }
@@ -184,7 +184,7 @@ MORTISE_TEST(ThreadEnd, IsSilentForWhatUnlocksLate) {
 MORTISE_TEST(ThreadEnd, IsSilentForWhatUnlocksLateAndWasLost, Quality::loss) {
   take_any_clock();
   Client one = client();
-  Lock lock = one.lock("name", losable());
+  Lock lock = one.make_lock("name", losable());
   struct Late {
     std::unique_lock<Lock> hold;
     Lock* lock = nullptr;
@@ -210,7 +210,7 @@ MORTISE_TEST(ThreadEnd, IsSilentForWhatUnlocksLateAndWasLost, Quality::loss) {
 MORTISE_TEST(ThreadEnd, HasItsLossesForgotten, Quality::loss) {
   take_any_clock();
   Client one = client();
-  Lock lock = one.lock("name", losable());
+  Lock lock = one.make_lock("name", losable());
   Owner dead;
   std::optional<Guard> guard;
   Owner guarded;
@@ -228,7 +228,7 @@ MORTISE_TEST(ThreadEnd, HasItsLossesForgotten, Quality::loss) {
   EXPECT_EQ(lock.hold_count(dead), 0U);
   lock.lock();
   EXPECT_EQ(lock.hold_count(guarded), 1U) << "the guard has yet to unlock it";
-  EXPECT_EQ(guard->release(), Released::was_lost);
+  EXPECT_EQ(guard->unlock(), Released::was_lost);
   EXPECT_EQ(lock.hold_count(guarded), 0U);
   lock.unlock();
 }
@@ -237,7 +237,7 @@ MORTISE_TEST(ThreadEnd, HasItsLossesForgotten, Quality::loss) {
 MORTISE_TEST(ThreadEnd, HasItsLossesForgottenInTime, Quality::leases, Hook::hand_clock) {
   take_the_clock();
   Client one = client();
-  Lock lock = one.lock("name", losable());
+  Lock lock = one.make_lock("name", losable());
   Owner dead;
   on_a_thread([&] {
     lock.lock();

@@ -15,7 +15,7 @@ namespace {
 /// One client with a thread that waits for "name", and keeps what it got until told otherwise.
 struct Candidate {
   explicit Candidate(Client opened, const LockOptions& options = {})
-      : client(std::move(opened)), lock(client.lock("name", options)) {}
+      : client(std::move(opened)), lock(client.make_lock("name", options)) {}
   Client client;
   Lock lock;
   const Owner owner = Owner::unique();
@@ -29,8 +29,8 @@ struct Candidate {
 MORTISE_TEST(Waiting, AWaiterIsServedWhenTheLockIsFreed) {
   Client one = client();
   Client other = client();
-  Lock held = one.lock("name");
-  Lock wanted = other.lock("name");
+  Lock held = one.make_lock("name");
+  Lock wanted = other.make_lock("name");
   held.lock();
   Worker waiter;
   Signal served;
@@ -54,7 +54,7 @@ MORTISE_TEST(Waiting, AWaiterIsServedWhenTheLockIsFreed) {
 MORTISE_TEST(Waiting, EveryWaiterIsServed) {
   constexpr int clients = 6;
   Client first = client();
-  Lock held = first.lock("name");
+  Lock held = first.make_lock("name");
   held.lock();
   std::vector<std::unique_ptr<Candidate>> candidates;
   std::vector<std::future<void>> done;
@@ -74,7 +74,7 @@ MORTISE_TEST(Waiting, EveryWaiterIsServed) {
 MORTISE_TEST(Waiting, ClientsAreServedInTheOrderOfTheirArrival, Quality::fair, Hook::counts) {
   constexpr std::size_t clients = 5;
   Client first = client();
-  Lock held = first.lock("name");
+  Lock held = first.make_lock("name");
   held.lock();
   std::vector<std::unique_ptr<Candidate>> candidates;
   for (std::size_t i = 0; i < clients; ++i) {
@@ -101,7 +101,7 @@ MORTISE_TEST(Waiting, ClientsAreServedInTheOrderOfTheirArrival, Quality::fair, H
 MORTISE_TEST(Waiting, ThreadsOfOneClientAreServedInTheOrderOfTheirArrival) {
   constexpr std::size_t threads = 5;
   Client one = client();
-  Lock lock = one.lock("name");
+  Lock lock = one.make_lock("name");
   lock.lock();
   std::vector<std::unique_ptr<Worker>> workers;
   std::vector<std::future<Token>> tokens;
@@ -126,9 +126,9 @@ MORTISE_TEST(Waiting, ThreadsAreServedInOrderAlsoWhenAnotherClientHeld) {
   constexpr std::size_t threads = 4;
   Client one = client();
   Client other = client();
-  Lock held = other.lock("name");
+  Lock held = other.make_lock("name");
   held.lock();
-  Lock lock = one.lock("name");
+  Lock lock = one.make_lock("name");
   std::vector<std::unique_ptr<Worker>> workers;
   std::vector<std::future<Token>> tokens;
   for (std::size_t i = 0; i < threads; ++i) {
@@ -155,7 +155,7 @@ MORTISE_TEST(Waiting, OneReleaseWakesOneWaiter, Quality::one_wake, Hook::counts)
   constexpr std::size_t clients = 5;
   const LockOptions once{.renew = false};
   Client first = client();
-  Lock held = first.lock("name", once);
+  Lock held = first.make_lock("name", once);
   held.lock();
   std::vector<std::unique_ptr<Candidate>> candidates;
   for (std::size_t i = 0; i < clients; ++i) {
@@ -179,7 +179,7 @@ MORTISE_TEST(Waiting, OneReleaseWakesOneWaiter, Quality::one_wake, Hook::counts)
 MORTISE_TEST(Waiting, ALostPushIsSurvived, Hook::lost_pushes) {
   Client one = client();
   store().misbehave({.lose_push = 1});
-  Lock held = one.lock("name");
+  Lock held = one.make_lock("name");
   // The first push is lost, and the second one comes. A round without one, since the waiter looked
   // by itself just when the name was freed, is about nothing, and is made again.
   int pushed = 0;
@@ -206,7 +206,7 @@ MORTISE_TEST(Waiting, ALostPushIsSurvived, Hook::lost_pushes) {
 // Promise: L2
 MORTISE_TEST(Waiting, AServerThatForgotItsQueueIsAskedAgain, Hook::restart) {
   Client one = client();
-  Lock held = one.lock("name", {.lease = short_lease()});
+  Lock held = one.make_lock("name", {.lease = short_lease()});
   held.lock();
   Candidate waiter(client());
   waiter.wait_for_it();
@@ -227,13 +227,13 @@ MORTISE_TEST(Waiting, AGrantOlderThanItsLeaseIsNotBelieved, Quality::leases, Hoo
   Client other = client();
   const auto one_way = short_lease() * 2 / 3;
   store().misbehave({.delay_min = one_way, .delay_max = one_way});
-  Lock lock = one.lock("name", {.lease = short_lease(), .renew = false});
+  Lock lock = one.make_lock("name", {.lease = short_lease(), .renew = false});
   std::error_code ec;
   EXPECT_FALSE(lock.try_lock_for(short_lease() * 4, ec));
   EXPECT_TRUE(ec == Errc::unavailable || ec == Errc::in_doubt) << ec.message();
   EXPECT_EQ(lock.hold_count(), 0U);
   store().misbehave({});
-  Lock next = other.lock("name");
+  Lock next = other.make_lock("name");
   EXPECT_TRUE(next.try_lock_for(short_lease() + fallback_period * 3));
   next.unlock();
 }
@@ -243,8 +243,8 @@ MORTISE_TEST(Waiting, AWaiterThatSleptThroughItsGrantAsksAgain, Quality::leases,
   take_the_clock();
   Client one = client();
   Client other = client();
-  Lock held = one.lock("name");
-  Lock wanted = other.lock("name", {.lease = 30s, .renew = false});
+  Lock held = one.make_lock("name");
+  Lock wanted = other.make_lock("name", {.lease = 30s, .renew = false});
   held.lock();
   Worker waiter;
   const Owner owner = Owner::unique();
@@ -267,7 +267,7 @@ MORTISE_TEST(Waiting, AWaiterThatSleptThroughItsHandOverAsksAgain, Quality::leas
              Hook::hand_clock) {
   take_the_clock();
   Client one = client();
-  Lock lock = one.lock("name", {.lease = 30s, .renew = false});
+  Lock lock = one.make_lock("name", {.lease = 30s, .renew = false});
   lock.lock();
   Worker waiter;
   const Owner owner = Owner::unique();
@@ -290,7 +290,7 @@ MORTISE_TEST(Waiting, AWaiterThatSleptThroughItsHandOverAsksAgain, Quality::leas
 // Promise: L5
 MORTISE_TEST(Waiting, ADestroyedWaiterIsSkipped) {
   Client one = client();
-  Lock held = one.lock("name");
+  Lock held = one.make_lock("name");
   held.lock();
   auto gone = std::make_unique<Candidate>(client());
   auto next = std::make_unique<Candidate>(client());
@@ -299,7 +299,7 @@ MORTISE_TEST(Waiting, ADestroyedWaiterIsSkipped) {
   next->wait_for_it();
   ASSERT_TRUE(next->thread.falls_asleep());
   gone->client.close();
-  EXPECT_THROW(gone->served.get(), LockError);
+  EXPECT_THROW(gone->served.get(), Error);
   gone.reset();
   const auto took = own_duration_of([&] {
     held.unlock();

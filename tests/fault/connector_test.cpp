@@ -67,7 +67,7 @@ TYPED_TEST(ConnectorOf, LocksAreTakenAndHandedOverThroughIt) {
   for (const Way way : {Way::socket, Way::pair}) {
     const auto carrier = this->carrier(way);
     Client first = this->client_of(*carrier);
-    Lock lock = first.lock("a");
+    Lock lock = first.make_lock("a");
     ASSERT_TRUE(lock.try_lock_for(patience));
     EXPECT_EQ(carrier->place(), TestFixture::place);
     EXPECT_LE(carrier->calls(), 2);
@@ -85,7 +85,7 @@ TYPED_TEST(ConnectorOf, IsCalledAgainAfterEachBreak) {
   Proxy way(this->server().port(), {.protocol = TestFixture::protocol});
   const auto carrier = Carrier::to(way.port());
   Client mine = this->client_of(*carrier);
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   ASSERT_TRUE(lock.try_lock_for(patience));
   for (int i = 0; i < 3; ++i) {
     const int before = carrier->calls();
@@ -129,7 +129,7 @@ TYPED_TEST(ConnectorOf, OneThatHangsHoldsNobodyUp) {
   const auto carrier = this->carrier();
   carrier->set(Mood::hangs);
   Client mine = this->client_of(*carrier);
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   const auto limit = 100ms + allowance + slack;
   EXPECT_LT(
       least_duration_of(
@@ -162,7 +162,7 @@ TYPED_TEST(ConnectorOf, ASlowOneIsWaitedForAsLongAsTheCallSays) {
   const auto carrier = this->carrier();
   carrier->set(Mood::slow);
   Client mine = this->client_of(*carrier);
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   EXPECT_EQ(failure_of([&] { static_cast<void>(lock.try_lock_for(100ms)); }).code,
             Errc::unavailable);
   EXPECT_TRUE(lock.try_lock_for(patience));
@@ -175,7 +175,7 @@ TYPED_TEST(ConnectorOf, OneConnectionIsNotTakenTwice) {
     const auto carrier = this->carrier();
     carrier->set(mood);
     Client mine = this->client_of(*carrier);
-    Lock lock = mine.lock("a");
+    Lock lock = mine.make_lock("a");
     ASSERT_TRUE(lock.try_lock_for(patience));
     Client other = this->client_of(*carrier);
     const Failure failure = told(other, "the connector gave");
@@ -204,7 +204,7 @@ TYPED_TEST(ConnectorOf, AnEmptyOneIsRefused) {
 TYPED_TEST(ConnectorOf, AForkedChildLeavesTheConnectionAlone) {
   const auto carrier = this->carrier();
   Client mine = this->client_of(*carrier);
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   ASSERT_TRUE(lock.try_lock_for(patience));
   const pid_t child = ::fork();
   if (child == 0) {

@@ -20,7 +20,7 @@ class Takers {
  public:
   Takers(std::array<Client, 2>& clients, const LockOptions& hold, int cycles) : left_(cycles) {
     for (std::size_t i = 0; i < faults_.size(); ++i) {
-      threads_.emplace_back([this, lock = clients.at(i % 2).lock("a", hold), i]() mutable {
+      threads_.emplace_back([this, lock = clients.at(i % 2).make_lock("a", hold), i]() mutable {
         while (left_.fetch_sub(1) > 0) cycle(lock, faults_.at(i));
         running_.fetch_sub(1);
       });
@@ -86,7 +86,7 @@ void cost_no_lock(OwnServer& server, int cycles) {
   EXPECT_GT(cuts, cycles / 200);
   // What was in doubt has been given back behind the callers, or was never there.
   for (Client& one : clients) {
-    Lock lock = one.lock("a");
+    Lock lock = one.make_lock("a");
     EXPECT_TRUE(lock.try_lock_for(4s));
     EXPECT_EQ(lock.release(), Released::released);
   }

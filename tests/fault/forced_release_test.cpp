@@ -15,7 +15,7 @@ MORTISE_TEST(ForcedRelease, LeavesTheNextHolderWhereItsAnswerIsLost) {
   Client mine = client();
   LockOptions options = server().hold(60s);
   options.label = "old holder";
-  Lock lock = mine.lock("a", options);
+  Lock lock = mine.make_lock("a", options);
   lock.lock();
   Party waiter(client(), "a", server().hold(60s));
   auto served = waiter.start();
@@ -31,7 +31,7 @@ MORTISE_TEST(ForcedRelease, LeavesTheNextHolderWhereItsAnswerIsLost) {
   EXPECT_EQ(ended.front().token, lock.token());
   // Woken, although nobody has heard the answer that told of its being free.
   ASSERT_TRUE(comes(served, core::fallback_period / 2));
-  EXPECT_TRUE(mine.lock("a").holder()) << "the next holder's hold was ended as well";
+  EXPECT_TRUE(mine.make_lock("a").holder()) << "the next holder's hold was ended as well";
   EXPECT_EQ(waiter.release(), Released::released);
   EXPECT_EQ(lock.release(), Released::was_lost);
 }
@@ -48,11 +48,11 @@ MORTISE_TEST(ForcedRelease, ThatWasGivenUpLeavesTheNextHolder) {
   EXPECT_TRUE(admin.force_release("a", {.wait = 200ms}, ec).empty());
   EXPECT_EQ(ec, Errc::in_doubt);
   Client mine = client();
-  Lock lock = mine.lock("a", server().hold(60s));
+  Lock lock = mine.make_lock("a", server().hold(60s));
   lock.lock();
   way->freeze(false);
   EXPECT_NO_THROW(admin.check(patience));
-  EXPECT_FALSE(eventually([&] { return !mine.lock("a").holder(); }, 300ms));
+  EXPECT_FALSE(eventually([&] { return !mine.make_lock("a").holder(); }, 300ms));
   EXPECT_EQ(lock.release(), Released::released);
 }
 

@@ -98,7 +98,7 @@ class OwnServerTest : public test::OnGround<OwnServerGround> {
   /// @return whether nobody holds the name, soon, as another client sees it.
   [[nodiscard]] bool comes_free(Client& other, const std::string& name,
                                 std::chrono::nanoseconds within) {
-    Lock lock = other.lock(name);
+    Lock lock = other.make_lock(name);
     return eventually([&] { return !lock.holder(); }, within);
   }
 

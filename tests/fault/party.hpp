@@ -42,7 +42,7 @@ inline constexpr std::chrono::milliseconds slack{100};
 class Party {
  public:
   Party(Client client, const std::string& name, const LockOptions& options = {})
-      : client_(std::move(client)), lock_(client_.lock(name, options)) {}
+      : client_(std::move(client)), lock_(client_.make_lock(name, options)) {}
   Party(const Party&) = delete;
   Party& operator=(const Party&) = delete;
   /// Ends its wait, where a test that has failed leaves it waiting.
@@ -85,7 +85,7 @@ template <class Callable>
 [[nodiscard]] Failure failure_of(Callable call) {
   try {
     call();
-  } catch (const LockError& error) {
+  } catch (const Error& error) {
     return {error.errc(), error.what()};
   }
   return {};

@@ -48,7 +48,7 @@ MORTISE_TEST(Pauses, AHolderThatStoodStillBeyondItsLeaseIsToldWhenItGoesOn) {
   const contract::Line ends;
   model::Process holder = model::Process::fork_child([&] {
     Client mine = client(lease);
-    Lock lock = mine.lock("a", server().hold(lease));
+    Lock lock = mine.make_lock("a", server().hold(lease));
     const Guard guard(lock);
     seen->token = guard.token().value();
     const std::stop_callback told(guard.lost(), [&] { seen->told = time_of_boot_clock(); });
@@ -64,7 +64,7 @@ MORTISE_TEST(Pauses, AHolderThatStoodStillBeyondItsLeaseIsToldWhenItGoesOn) {
   ASSERT_EQ(holds.hear(patience), 'h');
   ASSERT_TRUE(holder.stop());
   Client mine = client();
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   ASSERT_TRUE(lock.try_lock_for(lease + 1s));
   const Token token = lock.token();
   EXPECT_GT(token.value(), seen->token.load());

@@ -38,8 +38,8 @@ int main(int count, char** arguments) {
     ahead = 0;
     mortise::Client mine(arguments[1]);
     mortise::Client other(arguments[1]);
-    mortise::Lock lock = mine.lock("a", {.lease = 900ms});
-    mortise::Lock same = other.lock("a");
+    mortise::Lock lock = mine.make_lock("a", {.lease = 900ms});
+    mortise::Lock same = other.make_lock("a");
     mortise::Token last;
     int step = 0;
     for (const std::int64_t seconds : {3600, -3600, 86'400 * 400}) {

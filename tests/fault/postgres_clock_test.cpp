@@ -37,13 +37,13 @@ TEST_F(PostgresClock, AClientWhoseTimeJumpsAheadLosesItsHoldEarlyAndNobodyOverla
   const auto time = std::make_shared<SteppedClock>();
   Client mine = client({.clock = time});
   Client other = client();
-  Lock lock = mine.lock("a", {.lease = 3s});
+  Lock lock = mine.make_lock("a", {.lease = 3s});
   lock.lock();
   time->step(1h);
   EXPECT_EQ(lock.valid_for(), 0ns);
   EXPECT_TRUE(eventually([&] { return lock.lost().stop_requested(); }));
   // The lost hold is given back at the server, or it runs out there.
-  Lock same = other.lock("a");
+  Lock same = other.make_lock("a");
   EXPECT_TRUE(same.try_lock_for(3s + 1s));
   EXPECT_GT(same.token(), lock.token());
   EXPECT_EQ(lock.release(), Released::was_lost);

@@ -27,7 +27,7 @@ class PostgresConfirmation : public PostgresTransactions {
   }
   [[nodiscard]] mortise::Outcome look() {
     Client other = client();
-    return other.once("a").look();
+    return other.make_once("a").look();
   }
   void lapse() { server().talk().run("update mortise.run set expires_at = clock_timestamp()"); }
   /// @return once the client has seen that its lease is over.
@@ -46,7 +46,7 @@ MATCHER(IsLostAndPending, "") {
 // Promise: O2
 TEST_P(PostgresConfirmation, RecordsNothingWhereTheTransactionHadFailed) {
   Client mine = client();
-  const mortise::Outcome outcome = mine.once("a").run([&](mortise::Run& run) {
+  const mortise::Outcome outcome = mine.make_once("a").run([&](mortise::Run& run) {
     user_->run(begin());
     charge(run);
     EXPECT_THROW(user_->run("select 1/0"), PostgresTalkError);
@@ -57,13 +57,13 @@ TEST_P(PostgresConfirmation, RecordsNothingWhereTheTransactionHadFailed) {
   EXPECT_EQ(charged(), "0");
   EXPECT_EQ(look().state(), KeyState::pending);
   EXPECT_FALSE(look().running()) << "the next one runs at once";
-  EXPECT_EQ(mine.once("a").begin().number(), 2U);
+  EXPECT_EQ(mine.make_once("a").begin().number(), 2U);
 }
 
 // Promise: O2
 TEST_P(PostgresConfirmation, RecordsNothingThatASavepointHasUndone) {
   Client mine = client();
-  const mortise::Outcome outcome = mine.once("a").run([&](mortise::Run& run) {
+  const mortise::Outcome outcome = mine.make_once("a").run([&](mortise::Run& run) {
     user_->run(begin());
     user_->run("savepoint s");
     charge(run);
@@ -80,7 +80,7 @@ TEST_P(PostgresConfirmation, RecordsNothingThatASavepointHasUndone) {
 TEST_P(PostgresConfirmation, LeavesAFailureToBeSaidOfWhatWasRolledBack) {
   Client mine = client();
   for (const bool fails : {false, true}) {
-    mortise::Run run = mine.once("a").begin();
+    mortise::Run run = mine.make_once("a").begin();
     ASSERT_TRUE(run);
     user_->run(begin());
     charge(run);
@@ -99,8 +99,8 @@ TEST_P(PostgresConfirmation, LeavesAFailureToBeSaidOfWhatWasRolledBack) {
 TEST_P(PostgresConfirmation, TellsTheBytesThatAreRecorded) {
   Client mine = client();
   std::future<mortise::Outcome> beside;
-  const mortise::Outcome outcome = mine.once("a").run([&](mortise::Run& run) {
-    beside = std::async(std::launch::async, [&] { return mine.once("a").begin().outcome(); });
+  const mortise::Outcome outcome = mine.make_once("a").run([&](mortise::Run& run) {
+    beside = std::async(std::launch::async, [&] { return mine.make_once("a").begin().outcome(); });
     std::this_thread::sleep_for(50ms);  // it waits here
     user_->run(begin());
     charge(run);
@@ -113,7 +113,7 @@ TEST_P(PostgresConfirmation, TellsTheBytesThatAreRecorded) {
 
 TEST_P(PostgresConfirmation, NeedsNoResultOfTheBody) {
   Client mine = client();
-  const mortise::Outcome outcome = mine.once("a").run([&](mortise::Run& run) {
+  const mortise::Outcome outcome = mine.make_once("a").run([&](mortise::Run& run) {
     user_->run(begin());
     charge(run);
     user_->run("commit");
@@ -124,7 +124,7 @@ TEST_P(PostgresConfirmation, NeedsNoResultOfTheBody) {
 
 TEST_P(PostgresConfirmation, CountsTheTransactionThatIsConcludedLast) {
   Client mine = client();
-  mortise::Run run = mine.once("a").begin();
+  mortise::Run run = mine.make_once("a").begin();
   user_->run(begin());
   charge(run, "first");
   user_->run("rollback");
@@ -138,7 +138,7 @@ TEST_P(PostgresConfirmation, CountsTheTransactionThatIsConcludedLast) {
 // Promise: O1
 TEST_P(PostgresConfirmation, FindsWhatWasCommittedBeforeTheLeaseWasOver) {
   Client mine = client();
-  mortise::Run run = mine.once("a", {.lease = 1s}).begin();
+  mortise::Run run = mine.make_once("a", {.lease = 1s}).begin();
   user_->run(begin());
   charge(run);
   user_->run("commit");
@@ -152,7 +152,7 @@ TEST_P(PostgresConfirmation, FindsWhatWasCommittedBeforeTheLeaseWasOver) {
 
 TEST_P(PostgresConfirmation, FindsThatNothingWasCommittedBeforeTheLeaseWasOver) {
   Client mine = client();
-  mortise::Run run = mine.once("a", {.lease = 1s}).begin();
+  mortise::Run run = mine.make_once("a", {.lease = 1s}).begin();
   user_->run(begin());
   charge(run);
   user_->run("rollback");
@@ -164,7 +164,7 @@ TEST_P(PostgresConfirmation, FindsThatNothingWasCommittedBeforeTheLeaseWasOver) 
 // Nobody knows what will become of it.
 TEST_P(PostgresConfirmation, IsInDoubtAboutATransactionThatIsStillOpen) {
   Client mine = client();
-  mortise::Run run = mine.once("a", {.lease = 1s}).begin();
+  mortise::Run run = mine.make_once("a", {.lease = 1s}).begin();
   user_->run(begin());
   charge(run);
   lapse();
@@ -179,31 +179,31 @@ TEST_P(PostgresConfirmation, IsInDoubtAboutATransactionThatIsStillOpen) {
 
 TEST_P(PostgresConfirmation, TellsABodyThatFailsAfterTheCommitOfItsSuccess) {
   Client mine = client();
-  mortise::Run run = mine.once("a").begin();
+  mortise::Run run = mine.make_once("a").begin();
   user_->run(begin());
   charge(run);
   user_->run("commit");
   EXPECT_EQ(run.fail("it could not tell the customer").result(), "receipt");
   EXPECT_EQ(look().result(), "receipt");
   EXPECT_EQ(see("select expires_at = '-infinity' from mortise.run"), "t");
-  EXPECT_THROW(mine.once("b").run([&](mortise::Run& other) {
+  EXPECT_THROW(mine.make_once("b").run([&](mortise::Run& other) {
     user_->run(begin());
     charge(other);
     user_->run("commit");
     throw std::runtime_error("it could not tell the customer");
   }),
                std::runtime_error);
-  EXPECT_EQ(mine.once("b").begin().outcome().result(), "receipt");
+  EXPECT_EQ(mine.make_once("b").begin().outcome().result(), "receipt");
 }
 
 TEST_P(PostgresConfirmation, IsInDoubtAboutWhatWasForgottenSince) {
   Client mine = client();
-  mortise::Run run = mine.once("a").begin();
+  mortise::Run run = mine.make_once("a").begin();
   user_->run(begin());
   charge(run);
   user_->run("commit");
   Client other = client();
-  EXPECT_TRUE(other.once("a").forget());
+  EXPECT_TRUE(other.make_once("a").forget());
   EXPECT_EQ(failure_of([&] { static_cast<void>(run.succeed("receipt")); }).code, Errc::in_doubt);
   EXPECT_EQ(look().state(), KeyState::absent);
 }
@@ -212,7 +212,7 @@ TEST_P(PostgresConfirmation, IsInDoubtAboutWhatWasForgottenSince) {
 // Promise: O1
 TEST_P(PostgresConfirmation, TellsNoOtherBytesThanThoseThatAreRecorded) {
   Client mine = client();
-  mortise::Run run = mine.once("a").begin();
+  mortise::Run run = mine.make_once("a").begin();
   user_->run(begin());
   user_->run(
       "select mortise.conclude_in(name, attempt, number, true, 'receipt', 60000000)"
@@ -225,7 +225,7 @@ TEST_P(PostgresConfirmation, TellsNoOtherBytesThanThoseThatAreRecorded) {
 TEST_P(PostgresConfirmation, IsInDoubtWhereAnotherOutcomeStandsThanItHasWritten) {
   for (const char* change : {"state = 'F'", "bytes = 'another'"}) {
     Client mine = client();
-    mortise::Run run = mine.once(change).begin();
+    mortise::Run run = mine.make_once(change).begin();
     user_->run(begin());
     charge(run);
     user_->run("commit");

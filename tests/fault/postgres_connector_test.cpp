@@ -35,7 +35,7 @@ TEST_F(PostgresConnector, TlsIsSpokenThroughIt) {
   for (const Way way : {Way::socket, Way::pair}) {
     const auto carrier = Carrier::to(server().port(), way);
     Client mine = client_of(*carrier, "localhost");
-    Lock lock = mine.lock("a");
+    Lock lock = mine.make_lock("a");
     ASSERT_TRUE(lock.try_lock_for(patience));
     EXPECT_EQ(see("select bool_and(ssl) from pg_stat_ssl natural join pg_stat_activity"
                   " where usename = 'shop'"),

@@ -24,7 +24,7 @@ class PostgresDoubts : public PostgresLostStandby {
   }
   [[nodiscard]] mortise::Outcome look() {
     Client other = client();
-    return other.once("a").look();
+    return other.make_once("a").look();
   }
   static void charge(PostgresTalk& user) {
     user.run("begin");
@@ -57,7 +57,7 @@ TEST_F(PostgresDoubts, ACommitWhoseAnswerAPoolerHasLostIsInDoubt) {
   MORTISE_NEEDS_PGBOUNCER();
   const test::Pgbouncer pooler(server());
   Client mine = client();
-  mortise::Run run = mine.once("a").begin();
+  mortise::Run run = mine.make_once("a").begin();
   const Failure failure = lose_a_commit(pooler.url(), [&](pg_conn* connection) {
     static_cast<void>(postgres::commit(connection, run, "receipt"));
   });
@@ -70,7 +70,7 @@ TEST_F(PostgresDoubts, SoIsThatOfATransactionWithAGuard) {
   MORTISE_NEEDS_PGBOUNCER();
   const test::Pgbouncer pooler(server());
   Client mine = client();
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   const Guard guard(lock);
   const Failure failure = lose_a_commit(
       pooler.url(), [&](pg_conn* connection) { postgres::commit(connection, guard); });
@@ -85,7 +85,7 @@ TEST_F(PostgresDoubts, WhatIsCommittedIsTheOutcomeAlsoWhereItsConfirmationIsLost
   PostgresTalk user = server().user();
   mortise::Outcome outcome;
   const Failure failure = failure_of([&] {
-    outcome = mine.once("a", {.lease = 3s}).run([&](mortise::Run& run) {
+    outcome = mine.make_once("a", {.lease = 3s}).run([&](mortise::Run& run) {
       charge(user);
       proxy.blackhole(true);
       EXPECT_EQ(postgres::commit(user.handle(), run, "receipt").result(), "receipt");
@@ -102,7 +102,7 @@ TEST_F(PostgresDoubts, WhatIsCommittedIsTheOutcomeAlsoWhereItsConfirmationIsLost
 TEST_F(PostgresDoubts, AnOutcomeThatWasReplacedWhileItsCommitWasInDoubtIsNotSaidToBeLost) {
   Proxy proxy(server().port(), {.protocol = test::ProxyProtocol::postgres});
   Client mine(PostgresServer::url_by(proxy.port()));
-  mortise::Run run = mine.once("a", {.lease = 60s}).begin();
+  mortise::Run run = mine.make_once("a", {.lease = 60s}).begin();
   ASSERT_NO_FATAL_FAILURE(lose_standby());
   std::error_code error;
   auto told = std::async(std::launch::async, [&] { return run.fail("no", error); });
@@ -112,7 +112,7 @@ TEST_F(PostgresDoubts, AnOutcomeThatWasReplacedWhileItsCommitWasInDoubtIsNotSaid
   ASSERT_TRUE(eventually([&] { return look().reason() == "no"; }));
   find_standby();
   Client other = client();
-  mortise::Run next = other.once("a").begin();
+  mortise::Run next = other.make_once("a").begin();
   ASSERT_EQ(next.number(), 2U);
   proxy.hold_requests(false);
   proxy.release_held();
@@ -125,7 +125,7 @@ TEST_F(PostgresDoubts, AnOutcomeThatWasReplacedWhileItsCommitWasInDoubtIsNotSaid
 // The first copy has said that others wait; of that answer nothing is heard.
 TEST_F(PostgresDoubts, WhoWaitsIsToldOfAnOutcomeWhoseCommitWasInDoubt) {
   Client mine = client();
-  mortise::Run run = mine.once("a", {.lease = 60s}).begin();
+  mortise::Run run = mine.make_once("a", {.lease = 60s}).begin();
   server().talk().run("update mortise.run set waiters_until = 'infinity'");
   PostgresTalk waiter = server().talk();
   waiter.run("listen mortise");
@@ -144,15 +144,15 @@ TEST_F(PostgresDoubts, WhoWaitsIsToldOfAnOutcomeWhoseCommitWasInDoubt) {
 TEST_F(PostgresDoubts, ALateRequestToForgetAPendingRunForgetsNoOutcome) {
   Proxy proxy(server().port(), {.protocol = test::ProxyProtocol::postgres});
   Client mine = client();
-  mortise::Run run = mine.once("a", {.lease = 60s}).begin();
+  mortise::Run run = mine.make_once("a", {.lease = 60s}).begin();
   PostgresTalk user = server().user();
   charge(user);
   postgres::conclude(user.handle(), run, "receipt");
   server().talk().run("update mortise.run set expires_at = clock_timestamp()");
   Client other(PostgresServer::url_by(proxy.port()));
-  EXPECT_EQ(other.once("a").look().state(), KeyState::pending);
+  EXPECT_EQ(other.make_once("a").look().state(), KeyState::pending);
   auto forgotten = std::async(std::launch::async, [&] {
-    return failure_of([&] { static_cast<void>(other.once("a").forget()); });
+    return failure_of([&] { static_cast<void>(other.make_once("a").forget()); });
   });
   std::this_thread::sleep_for(100ms);  // the transaction has the key: it asks again and again
   proxy.hold_requests(true);

@@ -38,13 +38,13 @@ TEST_F(PostgresDurability, AGrantSurvivesAKillThoughTheRoleCommitsAsynchronously
   for (int round = 0; round < 5; ++round) {
     Client mine = client();
     Client other = client();
-    Lock lock = mine.lock("a" + std::to_string(round), {.lease = 20s, .renew = false});
+    Lock lock = mine.make_lock("a" + std::to_string(round), {.lease = 20s, .renew = false});
     lock.lock();
     mark();
     kill_and_start();
     could_lose = could_lose || marker_is_lost();
     EXPECT_TRUE(is_held(lock.name())) << "the grant of round " << round << " is gone";
-    EXPECT_FALSE(other.lock(lock.name()).try_lock());
+    EXPECT_FALSE(other.make_lock(lock.name()).try_lock());
     server().talk().run("delete from marker");
   }
   EXPECT_TRUE(could_lose) << "nothing was lost that could be, which proves nothing";
@@ -60,7 +60,7 @@ TEST_F(PostgresDurability, ARenewalSurvivesAKillThoughTheRoleCommitsAsynchronous
   for (int round = 0; round < 3; ++round) {
     const auto record = std::make_shared<Record>();
     Client mine = client({.observer = record});
-    Lock lock = mine.lock("a", {.lease = 3s});
+    Lock lock = mine.make_lock("a", {.lease = 3s});
     ASSERT_TRUE(lock.try_lock_for(patience));
     ASSERT_TRUE(record->told(Record::Kind::renewed, 1));
     const std::string renewed = expires();
@@ -79,17 +79,17 @@ TEST_F(PostgresDurability, AnOutcomeSurvivesAKillThoughItsTransactionCommitsAsyn
   for (int round = 0; round < 5; ++round) {
     Client mine = client();
     const std::string key = "a" + std::to_string(round);
-    mortise::Run run = mine.once(key).begin();
+    mortise::Run run = mine.make_once(key).begin();
     PostgresTalk user = server().user();
     user.run("set synchronous_commit = off");
     user.run("begin");
     postgres::conclude(user.handle(), run, "receipt");
     user.run("commit");
     mark();
-    EXPECT_EQ(client().once(key).begin().outcome().result(), "receipt");
+    EXPECT_EQ(client().make_once(key).begin().outcome().result(), "receipt");
     kill_and_start();
     could_lose = could_lose || marker_is_lost();
-    EXPECT_EQ(client().once(key).look().result(), "receipt") << round;
+    EXPECT_EQ(client().make_once(key).look().result(), "receipt") << round;
     server().talk().run("delete from marker");
   }
   EXPECT_TRUE(could_lose) << "nothing was lost that could be, which proves nothing";
@@ -99,7 +99,7 @@ TEST_F(PostgresDurability, AReleaseByForceSurvivesAKillThoughItsSessionCommitsAs
   bool could_lose = false;
   for (int round = 0; round < 5; ++round) {
     Client mine = client();
-    Lock lock = mine.lock("a" + std::to_string(round), {.lease = 60s, .renew = false});
+    Lock lock = mine.make_lock("a" + std::to_string(round), {.lease = 60s, .renew = false});
     lock.lock();
     {
       // By hand: what the library's own session sets would hide what the function does.
@@ -123,11 +123,11 @@ TEST_F(PostgresDurability, AGrantSurvivesAKillWhoeverSharesItsTransaction) {
   bool could_lose = false;
   for (const char* const order : {"12", "21", "121"}) {
     Client mine = client();
-    Lock held = mine.lock("held", {.lease = 60s, .renew = false});
+    Lock held = mine.make_lock("held", {.lease = 60s, .renew = false});
     held.lock();
     const std::string free = std::string("free/") + order;
     {
-      Lock before = mine.lock(free);  // a row, for the plain case
+      Lock before = mine.make_lock(free);  // a row, for the plain case
       before.lock();
       before.unlock();
     }
@@ -183,7 +183,7 @@ TEST_F(PostgresDurability, ACrashRightAfterAReleaseCostsItsLeaseAndNoToken) {
   Token last;
   for (int round = 0; round < 5; ++round) {
     Client mine = client();
-    Lock lock = mine.lock("a", {.lease = 1s});
+    Lock lock = mine.make_lock("a", {.lease = 1s});
     const auto before = std::chrono::steady_clock::now();
     ASSERT_TRUE(lock.try_lock_for(patience));
     EXPECT_GT(lock.token(), last) << round;
@@ -194,7 +194,7 @@ TEST_F(PostgresDurability, ACrashRightAfterAReleaseCostsItsLeaseAndNoToken) {
     EXPECT_GE(number("a"), grant_of(last)) << "a grant was forgotten";
     // No later than by the lease, however the crash found the release.
     Client other = client();
-    Lock next = other.lock("a");
+    Lock next = other.make_lock("a");
     const auto left = before + 1s + 1s + 2s - std::chrono::steady_clock::now();
     ASSERT_TRUE(next.try_lock_for(left)) << round;
     EXPECT_GT(next.token(), last) << round;
@@ -208,7 +208,7 @@ TEST_F(PostgresDurability, ACrashRightAfterAReleaseCostsItsLeaseAndNoToken) {
 // Promise: S2
 TEST_F(PostgresDurability, TokensGrowOverTheLossOfAPrimary) {
   Client mine = client();
-  Lock lock = mine.lock("a", {.lease = 1s, .renew = false});
+  Lock lock = mine.make_lock("a", {.lease = 1s, .renew = false});
   lock.lock();
   PostgresServer standby({.standby_of = &server()});
   // The standby is cut off: it does not see the next grants.
@@ -226,7 +226,7 @@ TEST_F(PostgresDurability, TokensGrowOverTheLossOfAPrimary) {
   server().kill();
   standby.promote();
   Client after(standby.url());
-  Lock next = after.lock("a");
+  Lock next = after.make_lock("a");
   ASSERT_TRUE(next.try_lock_for(1s + 1s));
   EXPECT_GT(next.token(), last) << "a token was given on both sides";
   next.unlock();
@@ -235,7 +235,7 @@ TEST_F(PostgresDurability, TokensGrowOverTheLossOfAPrimary) {
 TEST_F(PostgresDurability, AStandbyRefusesUntilItIsPromotedAndThenServes) {
   PostgresServer standby({.standby_of = &server()});
   Client mine(standby.url());
-  Lock lock = mine.lock("a", {.lease = 6s});
+  Lock lock = mine.make_lock("a", {.lease = 6s});
   const Failure failure = failure_of([&] { EXPECT_FALSE(lock.try_lock_for(300ms)); });
   EXPECT_EQ(failure.code, Errc::unavailable) << failure.text;
   EXPECT_THAT(failure.text,
@@ -248,7 +248,7 @@ TEST_F(PostgresDurability, AStandbyRefusesUntilItIsPromotedAndThenServes) {
 
 TEST_F(PostgresDurability, TokensGrowOverADumpThatIsRestored) {
   Client mine = client();
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   lock.lock();
   const Token last = lock.token();
   lock.unlock();
@@ -264,7 +264,7 @@ TEST_F(PostgresDurability, TokensGrowOverADumpThatIsRestored) {
                               " -U postgres -d shop -f " + dump + " >/dev/null";
   ASSERT_EQ(std::system(restore.c_str()), 0);
   Client there(other.url());
-  Lock same = there.lock("a");
+  Lock same = there.make_lock("a");
   ASSERT_TRUE(same.try_lock());
   EXPECT_GT(same.token(), last);
   same.unlock();

@@ -22,7 +22,7 @@ class PostgresErrors : public PostgresTest {
   void expect_at_once(const std::string& url, Errc code, const std::string& words) {
     for (const bool waits : {false, true}) {
       Client mine(url);
-      Lock lock = mine.lock("a");
+      Lock lock = mine.make_lock("a");
       Failure failure;
       EXPECT_LT(own_duration_of([&] {
                   failure =
@@ -54,7 +54,7 @@ TEST_F(PostgresErrors, AWrongPasswordIsDenied) {
 TEST_F(PostgresErrors, AChangedPasswordIsTheReasonOfALoss) {
   const auto record = std::make_shared<Record>();
   Client mine = client({.observer = record});
-  Lock lock = mine.lock("a", {.lease = 2'500ms});
+  Lock lock = mine.make_lock("a", {.lease = 2'500ms});
   lock.lock();
   server().talk().run("alter role shop password 'another'");
   terminate_all();
@@ -88,7 +88,7 @@ TEST_F(PostgresErrors, MissingRightsAreDenied) {
 
 TEST_F(PostgresErrors, RightsThatAreTakenAwayAreDeniedAndComeBack) {
   Client mine = client();
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   lock.lock();
   lock.unlock();
   server().talk().run("revoke usage on schema mortise from shop");
@@ -110,7 +110,7 @@ TEST_F(PostgresErrors, AnUnloggedTableIsMisconfigured) {
 
 TEST_F(PostgresErrors, ADroppedTableIsMisconfiguredAlsoForWhoIsConnected) {
   Client mine = client();
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   lock.lock();
   lock.unlock();
   server().talk().run("drop schema mortise cascade");
@@ -120,7 +120,7 @@ TEST_F(PostgresErrors, ADroppedTableIsMisconfiguredAlsoForWhoIsConnected) {
 
 TEST_F(PostgresErrors, NobodyThereIsUnavailable) {
   Client mine = client();
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   server().shutdown();
   Failure failure;
   EXPECT_LT(
@@ -140,7 +140,7 @@ TEST_F(PostgresErrors, AReadOnlyServerIsUnavailableUntilItIsNot) {
   ASSERT_TRUE(
       eventually([&] { return server().user().value("show transaction_read_only") == "on"; }));
   Client mine = client();
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   const Failure failure = failure_of([&] { EXPECT_FALSE(lock.try_lock_for(500ms)); });
   EXPECT_EQ(failure.code, Errc::unavailable) << failure.text;
   EXPECT_THAT(failure.text, HasSubstr("read-only"));
@@ -164,7 +164,7 @@ TEST_F(PostgresErrors, TooManyConnectionsIsExhaustedAndPasses) {
   }
   ASSERT_LT(others.size(), 6U);
   Client mine = client();
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   const Failure failure = failure_of([&] { EXPECT_FALSE(lock.try_lock_for(300ms)); });
   EXPECT_EQ(failure.code, Errc::exhausted) << failure.text;
   Party waits(client(), "b");
@@ -179,7 +179,7 @@ TEST_F(PostgresErrors, TooManyConnectionsIsExhaustedAndPasses) {
 
 TEST_F(PostgresErrors, ANameThatNobodyResolvesKeepsTheTimeOfItsCall) {
   Client mine("postgresql://shop:open-sesame@no-such-host.invalid/shop");
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   Failure failure;
   EXPECT_LT(
       duration_of([&] { failure = failure_of([&] { EXPECT_FALSE(lock.try_lock_for(300ms)); }); }),
@@ -192,7 +192,7 @@ TEST_F(PostgresErrors, AHostThatNeverAnswersKeepsTheTimeOfItsCall) {
   Proxy proxy(server().port(), {.protocol = test::ProxyProtocol::postgres});
   proxy.blackhole(true);
   Client mine(PostgresServer::url_by(proxy.port()));
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   for (int round = 0; round < 3; ++round) {
     Failure failure;
     EXPECT_LT(
@@ -212,8 +212,8 @@ TEST_F(PostgresErrors, AStatementTimeOutOfTheRoleIsNoError) {
   server().talk().run("alter role shop set default_transaction_isolation = 'serializable'");
   Client mine = client();
   Client other = client();
-  Lock lock = mine.lock("a");
-  Lock same = other.lock("a");
+  Lock lock = mine.make_lock("a");
+  Lock same = other.make_lock("a");
   for (int i = 0; i < 20; ++i) {
     EXPECT_TRUE(lock.try_lock());
     EXPECT_FALSE(same.try_lock());
@@ -228,7 +228,7 @@ TEST_F(PostgresErrors, APoolWithoutASessionLeftIsUnavailableAndPasses) {
   PostgresTalk somebody(pooler.url());
   somebody.run("begin");
   Client mine(pooler.url());
-  Lock lock = mine.lock("a", {.lease = 6s});
+  Lock lock = mine.make_lock("a", {.lease = 6s});
   Failure failure;
   EXPECT_LT(
       duration_of([&] { failure = failure_of([&] { EXPECT_FALSE(lock.try_lock_for(300ms)); }); }),
@@ -246,7 +246,7 @@ TEST_F(PostgresErrors, APoolerThatIsFullIsExhaustedAndPasses) {
   const test::Pgbouncer pooler(server(), {.max_clients = 1});
   std::optional<PostgresTalk> somebody(pooler.url());
   Client mine(pooler.url());
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   const Failure failure = failure_of([&] { EXPECT_FALSE(lock.try_lock_for(300ms)); });
   EXPECT_EQ(failure.code, Errc::exhausted) << failure.text;
   EXPECT_TRUE(is_retryable(failure.code));
@@ -301,10 +301,10 @@ TEST_F(PostgresErrors, EachMissingRightIsToldByTheCheck) {
 TEST_F(PostgresErrors, ACheckThatSucceedsIsFollowedByLocksOfEveryKind) {
   Client mine = client();
   mine.check(patience);
-  EXPECT_TRUE(mine.lock("a").try_lock());
-  EXPECT_TRUE(mine.read_write_lock("b").try_lock_shared());
-  EXPECT_TRUE(mine.semaphore("c", 2).try_acquire());
-  EXPECT_TRUE(mine.once("d").begin());
+  EXPECT_TRUE(mine.make_lock("a").try_lock());
+  EXPECT_TRUE(mine.make_read_write_lock("b").try_lock_shared());
+  EXPECT_TRUE(mine.make_semaphore("c", 2).try_acquire());
+  EXPECT_TRUE(mine.make_once("d").begin());
 }
 
 TEST_F(PostgresErrors, SettingsThatTheServerRefusesAreMisconfigured) {
@@ -354,7 +354,7 @@ TEST_F(PostgresErrors, ACommitWhoseServerThePoolerHasLostIsInDoubt) {
     create constraint trigger slowly after insert on slow deferrable initially deferred
       for each row execute function slowly())");
   Client mine = client();
-  Lock lock = mine.lock("a", {.lease = 60s});
+  Lock lock = mine.make_lock("a", {.lease = 60s});
   const Guard guard(lock);
   PostgresTalk user(pooler.url());
   user.run("begin; insert into slow values (1)");

@@ -28,7 +28,7 @@ class PostgresForceRelease : public PostgresTest {
 TEST_F(PostgresForceRelease, HasTheHolderToldAndTheNextServed) {
   const auto record = std::make_shared<Record>();
   Client mine = client({.observer = record});
-  Lock lock = mine.lock("a", {.lease = 1500ms, .label = "old holder"});
+  Lock lock = mine.make_lock("a", {.lease = 1500ms, .label = "old holder"});
   lock.lock();
   Party waiter(client(), "a");
   auto served = waiter.start();
@@ -55,10 +55,10 @@ TEST_F(PostgresForceRelease, HasTheHolderToldAndTheNextServed) {
 // Promise: S3
 TEST_F(PostgresForceRelease, LeavesWhoHasTakenTheLockBeforeItIsSentAgain) {
   Client mine = client();
-  Lock lock = mine.lock("a", {.lease = 60s, .renew = false, .label = "old holder"});
+  Lock lock = mine.make_lock("a", {.lease = 60s, .renew = false, .label = "old holder"});
   lock.lock();
   Client theirs = client();
-  Lock next = theirs.lock("a", {.lease = 60s});
+  Lock next = theirs.make_lock("a", {.lease = 60s});
   ASSERT_FALSE(next.try_lock());
   std::atomic<bool> over{false};
   Worker eager;
@@ -80,7 +80,7 @@ TEST_F(PostgresForceRelease, LeavesWhoHasTakenTheLockBeforeItIsSentAgain) {
 
 TEST_F(PostgresForceRelease, LeavesTheNextHolderWhereACopyOfItComesLate) {
   Client mine = client();
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   const std::string copies = "select count(*) from mortise.force_release('a', $1)";
   lock.lock();
   const test::PostgresRow first{std::to_string(grant_of(lock.token()))};
@@ -94,14 +94,14 @@ TEST_F(PostgresForceRelease, LeavesTheNextHolderWhereACopyOfItComesLate) {
 
 TEST_F(PostgresForceRelease, LetsAGuardedTransactionCommitBeforeAnybodyElseHasTheLock) {
   Client mine = client();
-  Lock lock = mine.lock("a", {.lease = 60s, .renew = false});
+  Lock lock = mine.make_lock("a", {.lease = 60s, .renew = false});
   const Guard guard(lock);
   PostgresTalk user = server().user();
   user.run("begin");
   postgres::guard(user.handle(), guard);
   ASSERT_TRUE(force("a"));
   Client theirs = client();
-  Lock next = theirs.lock("a");
+  Lock next = theirs.make_lock("a");
   EXPECT_FALSE(next.try_lock_for(200ms)) << "beside an open guard";
   user.run("commit");
   EXPECT_TRUE(next.try_lock_for(patience));
@@ -109,7 +109,7 @@ TEST_F(PostgresForceRelease, LetsAGuardedTransactionCommitBeforeAnybodyElseHasTh
 
 TEST_F(PostgresForceRelease, HasALaterGuardOfTheOldHolderRefused) {
   Client mine = client();
-  Lock lock = mine.lock("a", {.lease = 60s, .renew = false});
+  Lock lock = mine.make_lock("a", {.lease = 60s, .renew = false});
   const Guard guard(lock);
   ASSERT_TRUE(force("a"));
   PostgresTalk user = server().user();
@@ -119,7 +119,7 @@ TEST_F(PostgresForceRelease, HasALaterGuardOfTheOldHolderRefused) {
 
 TEST_F(PostgresForceRelease, ComesBackUntilALockedRowIsFree) {
   Client mine = client();
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   lock.lock();
   PostgresTalk other(server().owner_url());
   other.run("begin; select from mortise.lock for update");
@@ -136,7 +136,7 @@ TEST_F(PostgresForceRelease, ComesBackUntilALockedRowIsFree) {
 
 TEST_F(PostgresForceRelease, NeedsNothingOfItsSession) {
   Client mine = client();
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   lock.lock();
   EXPECT_TRUE(postgres::force_release(server().owner_url() + "?mortise.pooled=yes", "a", patience));
   EXPECT_FALSE(is_held("a"));
@@ -144,7 +144,7 @@ TEST_F(PostgresForceRelease, NeedsNothingOfItsSession) {
 
 TEST_F(PostgresForceRelease, IsNoRightOfApplicationsUntilTheyAreGivenIt) {
   Client mine = client();
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   lock.lock();
   const Failure failure = refusal(server().url(), "a");
   EXPECT_EQ(failure.code, Errc::denied);

@@ -17,8 +17,8 @@ class PostgresFunctions : public PostgresTest {
   }
   /// What a program does with a lock: a first time, over and over, and in vain.
   static void use(Client mine, Client theirs) {
-    Lock lock = mine.lock("a");
-    Lock other = theirs.lock("a");
+    Lock lock = mine.make_lock("a");
+    Lock other = theirs.make_lock("a");
     for (int round = 0; round < 3; ++round) {
       lock.lock();
       EXPECT_FALSE(other.try_lock());

@@ -20,7 +20,7 @@ class PostgresGuards : public PostgresTransactions {
 
 TEST_P(PostgresGuards, AHolderCommits) {
   Client mine = client();
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   const Guard guard(lock);
   PostgresTalk user = server().user();
   user.run(begin());
@@ -34,7 +34,7 @@ TEST_P(PostgresGuards, ARollbackBehindTheGuardIsFoundByACommitThatLooksAgain) {
   for (const bool replaced : {false, true}) {
     server().talk().run("update orders set charged = 0");
     Client mine = client();
-    Lock lock = mine.lock("a", {.lease = 60s, .renew = false});
+    Lock lock = mine.make_lock("a", {.lease = 60s, .renew = false});
     const Guard guard(lock);
     PostgresTalk user = server().user();
     user.run(begin());
@@ -59,7 +59,7 @@ TEST_P(PostgresGuards, ARollbackBehindTheGuardIsFoundByACommitThatLooksAgain) {
 
 TEST_P(PostgresGuards, AHolderWhoseLeaseIsOverIsRefusedThoughNobodyElseHolds) {
   Client mine = client();
-  Lock lock = mine.lock("a", {.lease = 300ms, .renew = false});
+  Lock lock = mine.make_lock("a", {.lease = 300ms, .renew = false});
   const Guard guard(lock);
   PostgresTalk user = server().user();
   ASSERT_TRUE(eventually([&] { return !is_held("a"); }));
@@ -69,7 +69,7 @@ TEST_P(PostgresGuards, AHolderWhoseLeaseIsOverIsRefusedThoughNobodyElseHolds) {
 
 TEST_P(PostgresGuards, AHolderThatWasReplacedIsRefusedThoughHeDoesNotKnow) {
   Client mine = client();
-  Lock lock = mine.lock("a", {.lease = 60s, .renew = false});
+  Lock lock = mine.make_lock("a", {.lease = 60s, .renew = false});
   const Guard guard(lock);
   PostgresTalk user = server().user();
   // As if its lease had ended while it stood still: somebody else has the name.
@@ -81,7 +81,7 @@ TEST_P(PostgresGuards, AHolderThatWasReplacedIsRefusedThoughHeDoesNotKnow) {
 
 TEST_P(PostgresGuards, ASnapshotFromBeforeTheTakeOverDoesNotHelp) {
   Client mine = client();
-  Lock lock = mine.lock("a", {.lease = 60s, .renew = false});
+  Lock lock = mine.make_lock("a", {.lease = 60s, .renew = false});
   const Guard guard(lock);
   PostgresTalk user = server().user();
   user.run(begin());
@@ -100,7 +100,7 @@ TEST_P(PostgresGuards, ASnapshotFromBeforeTheTakeOverDoesNotHelp) {
 // What was true when it began to wait for the row need not be true when it has it.
 TEST_P(PostgresGuards, AGuardThatWaitsBeyondTheLeaseRefuses) {
   Client mine = client();
-  Lock lock = mine.lock("a", {.lease = 600ms, .renew = false});
+  Lock lock = mine.make_lock("a", {.lease = 600ms, .renew = false});
   lock.lock();
   PostgresTalk root = server().talk();
   root.run("begin; select * from mortise.lock for update");
@@ -118,7 +118,7 @@ TEST_P(PostgresGuards, AGuardThatWaitsBeyondTheLeaseRefuses) {
 TEST_P(PostgresGuards, ATakeOverWaitsForTheGuardedCommit) {
   constexpr std::chrono::milliseconds lease{400};
   Client mine = client();
-  Lock lock = mine.lock("a", {.lease = lease, .renew = false});
+  Lock lock = mine.make_lock("a", {.lease = lease, .renew = false});
   const Guard guard(lock);
   PostgresTalk user = server().user();
   user.run(begin());
@@ -128,7 +128,7 @@ TEST_P(PostgresGuards, ATakeOverWaitsForTheGuardedCommit) {
   // Its lease is long over, and the name is still its own, as far as the database goes.
   ASSERT_TRUE(eventually([&] { return guard.valid_for() == 0ns; }));
   EXPECT_FALSE(comes(served, 2 * lease)) << "a take-over went past the guard";
-  EXPECT_FALSE(client().lock("a").try_lock());
+  EXPECT_FALSE(client().make_lock("a").try_lock());
   EXPECT_EQ(see("select count(*) from pg_locks where not granted"), "0") << "a statement waits";
   user.run("update orders set charged = charged + 1; commit");
   ASSERT_TRUE(comes(served, 1s + 1s));

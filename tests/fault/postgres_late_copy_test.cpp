@@ -27,7 +27,7 @@ class PostgresLateCopy : public PostgresTest {
   /// A client that is connected, so that what it sends next can be kept.
   [[nodiscard]] Client ready_client() {
     Client mine(PostgresServer::url_by(proxy().port()));
-    Lock first = mine.lock("first");
+    Lock first = mine.make_lock("first");
     first.lock();
     first.unlock();
     return mine;
@@ -44,7 +44,7 @@ class PostgresLateCopy : public PostgresTest {
     EXPECT_TRUE(eventually([&] { return !is_held(name); }, 3s))
         << "an orphaned grant holds the name";
     Client other = client();
-    Lock lock = other.lock(name);
+    Lock lock = other.make_lock(name);
     EXPECT_TRUE(lock.try_lock());
     lock.unlock();
   }
@@ -56,7 +56,7 @@ class PostgresLateCopy : public PostgresTest {
 // Promise: S5
 TEST_F(PostgresLateCopy, ALateRequestToTakeTakesNothing) {
   Client mine = ready_client();
-  Lock lock = mine.lock("a", {.lease = 20s});
+  Lock lock = mine.make_lock("a", {.lease = 20s});
   proxy().hold_requests(true);
   // The first request is kept; the client gives that connection up and asks on another.
   ASSERT_TRUE(lock.try_lock_for(patience));
@@ -77,7 +77,7 @@ TEST_F(PostgresLateCopy, ALateRequestTakesNothingAfterTheEndOfTheLease) {
   // "first" was locked before, "a" is new to the server.
   for (const std::string name : {"a", "first"}) {
     Client mine = ready_client();
-    Lock lock = mine.lock(name, {.lease = 1200ms, .renew = false});
+    Lock lock = mine.make_lock(name, {.lease = 1200ms, .renew = false});
     proxy().hold_requests(true);
     ASSERT_TRUE(lock.try_lock_for(patience));
     ASSERT_GT(proxy().held(), 0U);
@@ -112,7 +112,7 @@ TEST_F(PostgresLateCopy, ALateRequestOfACallThatGaveUpTakesNothing) {
   // "first" was locked before, "a" is new to the server.
   for (const std::string name : {"a", "first"}) {
     Client mine = ready_client();
-    Lock lock = mine.lock(name, {.lease = 20s});
+    Lock lock = mine.make_lock(name, {.lease = 20s});
     proxy().hold_requests(true);
     std::error_code error;
     ASSERT_FALSE(lock.try_lock_for(200ms, error));
@@ -136,7 +136,7 @@ TEST_F(PostgresLateCopy, ALateRequestOfACallThatGaveUpTakesNothing) {
 // Promise: S5
 TEST_F(PostgresLateCopy, ACopyThatIsToldOfTheHolderLeavesTheOlderOnesNothingToTake) {
   Client theirs = client();
-  Lock held = theirs.lock("a");
+  Lock held = theirs.make_lock("a");
   held.lock();
   PostgresTalk talk(server().url());
   const auto ask = [&](int how) {
@@ -176,7 +176,7 @@ TEST_F(PostgresLateCopy, ATombstoneGoesWithTheNextGrantAfterItsTime) {
 // storm.
 TEST_F(PostgresLateCopy, AWaiterBuriesItsOlderCopiesOnce) {
   Client theirs = client();
-  Lock held = theirs.lock("a", {.lease = 60s});
+  Lock held = theirs.make_lock("a", {.lease = 60s});
   held.lock();
   Client mine = ready_client();
   Party waiter(std::move(mine), "a", {.lease = 60s});
@@ -198,7 +198,7 @@ TEST_F(PostgresLateCopy, AWaiterBuriesItsOlderCopiesOnce) {
 
 TEST_F(PostgresLateCopy, ALateReleaseFreesNoLaterHold) {
   Client mine = ready_client();
-  Lock lock = mine.lock("a", {.lease = 20s});
+  Lock lock = mine.make_lock("a", {.lease = 20s});
   lock.lock();
   proxy().hold_requests(true);
   // It is repeated on a new connection, whether the caller sees it or not.
@@ -210,7 +210,7 @@ TEST_F(PostgresLateCopy, ALateReleaseFreesNoLaterHold) {
   proxy().release_held();
   ASSERT_TRUE(eventually([&] { return proxy().held() == 0; }));
   // Requests on one connection are executed in turn: a later one has come back.
-  EXPECT_FALSE(client().lock("a").try_lock());
+  EXPECT_FALSE(client().make_lock("a").try_lock());
   EXPECT_TRUE(is_held("a"));
   EXPECT_EQ(number("a"), grant_of(token));
   EXPECT_EQ(lock.release(), Released::released);
@@ -220,7 +220,7 @@ TEST_F(PostgresLateCopy, ALateReleaseFreesNoLaterHold) {
 TEST_F(PostgresLateCopy, ALateRenewalBringsNothingBack) {
   const auto record = std::make_shared<Record>();
   Client mine(PostgresServer::url_by(proxy().port()), {.observer = record});
-  Lock lock = mine.lock("a", {.lease = 900ms});
+  Lock lock = mine.make_lock("a", {.lease = 900ms});
   lock.lock();
   proxy().hold_requests(true);
   proxy().refuse(true);
@@ -237,12 +237,13 @@ TEST_F(PostgresLateCopy, ALateRequestToForgetForgetsNothingThatCameLater) {
   for (const bool looked : {false, true}) {
     Client mine = ready_client();
     Client other = client();
-    other.once("a").run([] { return std::string("first"); });
+    other.make_once("a").run([] { return std::string("first"); });
     // What it looks by is kept; or, once that is answered, what it forgets by.
     if (looked) proxy().delay(200ms, 200ms, Proxy::Direction::to_client);
     if (!looked) proxy().hold_requests(true);
     std::error_code error;
-    auto forgets = std::async(std::launch::async, [&] { return mine.once("a").forget(error); });
+    auto forgets =
+        std::async(std::launch::async, [&] { return mine.make_once("a").forget(error); });
     if (looked) {
       std::this_thread::sleep_for(100ms);
       proxy().hold_requests(true);
@@ -251,8 +252,8 @@ TEST_F(PostgresLateCopy, ALateRequestToForgetForgetsNothingThatCameLater) {
     proxy().delay(0ns, 0ns);
     static_cast<void>(forgets.get());
     // Told or in doubt: the caller has it said again.
-    EXPECT_TRUE(other.once("a").forget());
-    EXPECT_EQ(other.once("a").run([] { return std::string("second"); }).result(), "second");
+    EXPECT_TRUE(other.make_once("a").forget());
+    EXPECT_EQ(other.make_once("a").run([] { return std::string("second"); }).result(), "second");
     other.close();
     mine.close();
     proxy().hold_requests(false);
@@ -261,7 +262,7 @@ TEST_F(PostgresLateCopy, ALateRequestToForgetForgetsNothingThatCameLater) {
         [&] { return see(std::string("select count(*) from (") + sessions + ") as s") == "0"; }));
     EXPECT_EQ(see("select encode(bytes, 'escape') from mortise.once where state = 'Y'"), "second")
         << looked;
-    EXPECT_TRUE(client().once("a").forget());
+    EXPECT_TRUE(client().make_once("a").forget());
   }
 }
 

@@ -22,7 +22,7 @@ class PostgresSharedListings : public PostgresTest {
   struct Reader {
     Reader(Client opened, const std::string& name, std::chrono::milliseconds lease = 60s)
         : client(std::move(opened)),
-          lock(client.lock(name, {.lease = lease, .label = "reader", .mode = Mode::shared})) {}
+          lock(client.make_lock(name, {.lease = lease, .label = "reader", .mode = Mode::shared})) {}
     Client client;
     Lock lock;
   };
@@ -58,7 +58,7 @@ TEST_F(PostgresSharedListings, AQueueTellsEachReader) {
   all[0].lock.unlock();
   all[2].lock.unlock();
   EXPECT_TRUE(asking.queue("a", patiently).holders.empty());
-  Lock writer = asking.lock("a", {.lease = 60s, .label = "writer"});
+  Lock writer = asking.make_lock("a", {.lease = 60s, .label = "writer"});
   writer.lock();
   const NameQueue alone = asking.queue("a", patiently);
   ASSERT_EQ(alone.holders.size(), 1U) << "of those who shared it nobody holds it";
@@ -69,7 +69,7 @@ TEST_F(PostgresSharedListings, AQueueTellsEachReader) {
 TEST_F(PostgresSharedListings, AQueueTellsHowItsWaitersWantIt) {
   const std::string fair = server().url() + "?mortise.fair=yes";
   Client holding(fair);
-  Lock held = holding.lock("a", {.lease = 60s});
+  Lock held = holding.make_lock("a", {.lease = 60s});
   held.lock();
   Client reading(fair);
   Client writing(fair);
@@ -81,13 +81,13 @@ TEST_F(PostgresSharedListings, AQueueTellsHowItsWaitersWantIt) {
     return eventually([&] { return asking.queue("a", patiently).waiters.size() == many; });
   };
   auto read = reader.start([&] {
-    Lock lock = reading.lock("a", {.lease = 60s, .mode = Mode::shared});
+    Lock lock = reading.make_lock("a", {.lease = 60s, .mode = Mode::shared});
     lock.lock();
     lock.unlock();
   });
   ASSERT_TRUE(waiters(1));
   auto written = writer.start([&] {
-    Lock lock = writing.lock("a", {.lease = 60s});
+    Lock lock = writing.make_lock("a", {.lease = 60s});
     lock.lock();
     lock.unlock();
   });
@@ -104,8 +104,8 @@ TEST_F(PostgresSharedListings, AQueueTellsHowItsWaitersWantIt) {
 TEST_F(PostgresSharedListings, AQueueTellsEachPermit) {
   Client one = client();
   Client other = client();
-  Semaphore here = one.semaphore("gate", three);
-  Semaphore there = other.semaphore("gate", three);
+  Semaphore here = one.make_semaphore("gate", three);
+  Semaphore there = other.make_semaphore("gate", three);
   Permit first = take(here);
   Permit second = take(there);
   ASSERT_TRUE(first && second);
@@ -114,8 +114,8 @@ TEST_F(PostgresSharedListings, AQueueTellsEachPermit) {
   EXPECT_EQ(queue.holders[0].mode, Mode::permit);
   EXPECT_EQ(queue.holders[0].token, first.token());
   EXPECT_EQ(queue.holders[1].token, second.token());
-  first.release();
-  second.release();
+  first.unlock();
+  second.unlock();
   EXPECT_TRUE(one.queue("gate", patiently).holders.empty());
   EXPECT_EQ(one.list("", {.wait = patience}).names, Names{});
 }
@@ -124,12 +124,12 @@ TEST_F(PostgresSharedListings, SemaphoresAreNotListedAndDelayNoPage) {
   Client mine = client();
   std::deque<Lock> locks;
   for (const char* name : {"a", "c", "e"}) {
-    locks.push_back(mine.lock(name, {.lease = 60s}));
+    locks.push_back(mine.make_lock(name, {.lease = 60s}));
     ASSERT_TRUE(locks.back().try_lock());
   }
   std::deque<Permit> permits;
   for (const char* name : {"b", "c", "d"}) {
-    Semaphore gate = mine.semaphore(name, three);
+    Semaphore gate = mine.make_semaphore(name, three);
     permits.push_back(take(gate));
   }
   // Rows that are free, of either kind, more than one page looks at.
@@ -163,7 +163,7 @@ TEST_F(PostgresSharedListings, AllReadersAreEndedAndEachIsTold) {
   EXPECT_EQ(ended.front().mode, Mode::shared);
   EXPECT_TRUE(administrator.force_release("a", {.wait = patience}).empty());
   Client other = client();
-  Lock writer = other.lock("a", {.lease = 60s});
+  Lock writer = other.make_lock("a", {.lease = 60s});
   ASSERT_TRUE(writer.try_lock());
   for (Reader& each : all) {
     EXPECT_LT(each.lock.token(), writer.token());
@@ -186,23 +186,23 @@ TEST_F(PostgresSharedListings, OneReaderIsEndedAndTheOthersReadOn) {
   EXPECT_EQ(administrator.queue("a", patiently).holders.size(), 2U);
   EXPECT_TRUE(eventually([&] { return lost.stop_requested(); })) << "at its next renewal";
   Client other = client();
-  EXPECT_FALSE(other.lock("a").try_lock());
+  EXPECT_FALSE(other.make_lock("a").try_lock());
   EXPECT_EQ(all[0].lock.release(), Released::released);
   EXPECT_EQ(all[1].lock.release(), Released::released) << "it came before whom it was done to";
   EXPECT_EQ(all[2].lock.release(), Released::was_lost);
-  EXPECT_TRUE(other.lock("a").try_lock());
+  EXPECT_TRUE(other.make_lock("a").try_lock());
 }
 
 TEST_F(PostgresSharedListings, APermitThatIsEndedComesBackAndIsTold) {
   Client one = client();
   Client administrator = owner();
-  Semaphore gate = one.semaphore("gate", 2);
+  Semaphore gate = one.make_semaphore("gate", 2);
   Permit first = take(gate);
   Permit second = take(gate);
   Client waiting = client();
   Worker worker;
   auto served = worker.start([&] {
-    Semaphore same = waiting.semaphore("gate", 2);
+    Semaphore same = waiting.make_semaphore("gate", 2);
     return take(same).token();
   });
   ASSERT_TRUE(worker.falls_asleep());
@@ -210,22 +210,22 @@ TEST_F(PostgresSharedListings, APermitThatIsEndedComesBackAndIsTold) {
   ASSERT_EQ(ended.size(), 1U);
   EXPECT_EQ(ended.front().mode, Mode::permit);
   EXPECT_GT(served.get(), second.token());
-  EXPECT_EQ(first.release(), Released::was_lost);
+  EXPECT_EQ(first.unlock(), Released::was_lost);
   EXPECT_TRUE(administrator.force_release("gate", {.wait = patience}).empty()) << "no lock";
-  EXPECT_EQ(second.release(), Released::released);
+  EXPECT_EQ(second.unlock(), Released::released);
 }
 
 // By hand, as the page says: whoever holds it, by whatever right.
 TEST_F(PostgresSharedListings, TheFunctionByHandEndsAllThatThereAre) {
   std::deque<Reader> all = readers(2, "a");
   Client one = client();
-  Semaphore gate = one.semaphore("a", three);
+  Semaphore gate = one.make_semaphore("a", three);
   Permit permit = take(gate);
   PostgresTalk talk(server().owner_url());
   EXPECT_EQ(talk.value("select count(*) from mortise.force_release($1)", {"a"}), "2")
       << "a row of the lock, and one of the semaphore";
   EXPECT_EQ(all[0].lock.release(), Released::was_lost);
-  EXPECT_EQ(permit.release(), Released::was_lost);
+  EXPECT_EQ(permit.unlock(), Released::was_lost);
   EXPECT_EQ(talk.value("select count(*) from mortise.force_release($1)", {"a"}), "0");
 }
 

@@ -44,8 +44,8 @@ class PostgresListings : public PostgresTest {
 
 TEST_F(PostgresListings, GoPastAnyNumberOfFreeRowsInBoundedSteps) {
   Client mine = client();
-  Lock first = mine.lock("a");
-  Lock last = mine.lock("z");
+  Lock first = mine.make_lock("a");
+  Lock last = mine.make_lock("z");
   ASSERT_TRUE(first.try_lock());
   ASSERT_TRUE(last.try_lock());
   fill(9'000);
@@ -82,7 +82,7 @@ TEST_F(PostgresListings, AreReadByTheIndex) {
 // Who writes may be in the middle of it: what was there before is told.
 TEST_F(PostgresListings, WaitForNoTransaction) {
   Client mine = client();
-  Lock lock = mine.lock("a", {.lease = 60s});
+  Lock lock = mine.make_lock("a", {.lease = 60s});
   ASSERT_TRUE(lock.try_lock());
   PostgresTalk talk = server().talk();
   talk.run("begin");
@@ -96,7 +96,7 @@ TEST_F(PostgresListings, WaitForNoTransaction) {
 
 TEST_F(PostgresListings, LeaveOutNamesThatAreNone) {
   Client mine = client();
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   ASSERT_TRUE(lock.try_lock());
   server().talk().run(
       "insert into mortise.lock (name, number, attempt, lease, expires_at, label) values"
@@ -109,7 +109,7 @@ TEST_F(PostgresListings, LeaveOutNamesThatAreNone) {
 
 TEST_F(PostgresListings, TellTheHoldersAge) {
   Client mine = client();
-  Lock lock = mine.lock("a", {.lease = 60s});
+  Lock lock = mine.make_lock("a", {.lease = 60s});
   ASSERT_TRUE(lock.try_lock());
   ASSERT_TRUE(eventually([&] {
     const NameQueue queue = mine.queue("a");
@@ -122,7 +122,7 @@ TEST_F(PostgresListings, TellTheHoldersAge) {
 
 TEST_F(PostgresListings, TellOfNoWaiterThatIsDead) {
   Client mine(server().url() + "?mortise.fair=yes");
-  Lock lock = mine.lock("a", {.lease = 60s});
+  Lock lock = mine.make_lock("a", {.lease = 60s});
   ASSERT_TRUE(lock.try_lock());
   server().talk().run(
       "insert into mortise.ticket (name, attempt, contact) values"
@@ -139,7 +139,7 @@ TEST_F(PostgresListings, TellOfNoWaiterThatIsDead) {
 
 TEST_F(PostgresListings, NeedTheRightsOfAnApplicationAndForcesMore) {
   Client mine = client();
-  Lock lock = mine.lock("a", {.label = "robbed"});
+  Lock lock = mine.make_lock("a", {.label = "robbed"});
   ASSERT_TRUE(lock.try_lock());
   int pages = 0;
   EXPECT_EQ(all_of(mine, "", pages), Names{"a"});

@@ -14,7 +14,7 @@ class PostgresLockIn : public PostgresTransactions {
   /// Gives the name a row.
   void make_known(const std::string& name) {
     Client mine = client();
-    Lock lock = mine.lock(name);
+    Lock lock = mine.make_lock(name);
     lock.lock();
     lock.unlock();
   }
@@ -64,7 +64,7 @@ TEST_P(PostgresLockIn, LastsAsLongAsItsTransaction) {
   PostgresTalk one = server().user();
   PostgresTalk two = server().user();
   Client mine = client();
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   one.run(begin());
   ASSERT_TRUE(postgres::lock_in(one.handle(), "a", 1s));
   two.run(begin());
@@ -86,7 +86,7 @@ TEST_P(PostgresLockIn, LastsAsLongAsItsTransaction) {
 
 TEST_P(PostgresLockIn, DoesNotTakeALeasedName) {
   Client mine = client();
-  Lock lock = mine.lock("a", {.lease = 20s});
+  Lock lock = mine.make_lock("a", {.lease = 20s});
   lock.lock();
   PostgresTalk user = server().user();
   user.run(begin());
@@ -105,7 +105,7 @@ TEST_P(PostgresLockIn, DoesNotTakeALeasedName) {
 
 TEST_P(PostgresLockIn, WhoWaitsForALeaseInATransactionIsServedOrToldWhenItIsGivenBack) {
   Client mine = client();
-  Lock lock = mine.lock("a", {.lease = 20s});
+  Lock lock = mine.make_lock("a", {.lease = 20s});
   lock.lock();
   PostgresTalk user = server().user();
   user.run(begin());
@@ -157,7 +157,7 @@ TEST_P(PostgresLockIn, TwoOrdersAreADeadlockAndReportedAsOne) {
 TEST_P(PostgresLockIn, SettingsOfTheTransactionStayWhatTheyWere) {
   PostgresTalk user = server().user();
   Client mine = client();
-  Lock lock = mine.lock("b");
+  Lock lock = mine.make_lock("b");
   const Guard guard(lock);
   user.run("set lock_timeout = '7s'; set synchronous_commit = remote_write");
   user.run(begin());

@@ -113,8 +113,8 @@ TEST_F(PostgresMigration, OfEachOlderVersionComesToTheSameAndKeepsLocksAndRights
     migrate();
     EXPECT_EQ(dump(), fresh) << "once more, from version " << version;
     Client mine(bare().url());
-    EXPECT_FALSE(mine.lock("held").try_lock()) << version;
-    Lock lock = mine.lock("free");
+    EXPECT_FALSE(mine.make_lock("held").try_lock()) << version;
+    Lock lock = mine.make_lock("free");
     EXPECT_TRUE(lock.try_lock()) << version;
     EXPECT_GT(grant_of(lock.token()), 4102444800000000U) << version;
     EXPECT_EQ(lock.release(), Released::released);
@@ -146,7 +146,7 @@ TEST_F(PostgresMigration, KeepsTheRightToReleaseByForce) {
   for (int time = 0; time < 2; ++time) {
     migrate();
     Client mine(bare().url());
-    Lock lock = mine.lock("a");
+    Lock lock = mine.make_lock("a");
     lock.lock();
     EXPECT_TRUE(postgres::force_release(bare().url(), "a", patience));
     EXPECT_EQ(lock.release(), Released::was_lost);
@@ -255,7 +255,7 @@ TEST_F(PostgresMigration, LetsClientsGoOn) {
   EXPECT_EQ(old.value("select mortise.schema_version()"), "3");
   EXPECT_EQ(old.value("select mortise.release('a', '\\x01', " + number + ", 16)"), "F");
   EXPECT_THAT(old.value("execute take('a', '\\x01', 60000000, '', 16)"), Not(IsEmpty()));
-  EXPECT_FALSE(Client(bare().url()).lock("a").try_lock());
+  EXPECT_FALSE(Client(bare().url()).make_lock("a").try_lock());
 }
 
 TEST_F(PostgresMigration, NeverGoesDown) {
@@ -267,7 +267,7 @@ TEST_F(PostgresMigration, NeverGoesDown) {
   } catch (const PostgresTalkError& error) {
     EXPECT_EQ(error.state(), "42P13") << error.what();
   }
-  EXPECT_TRUE(Client(bare().url()).lock("a").try_lock());
+  EXPECT_TRUE(Client(bare().url()).make_lock("a").try_lock());
   // A version that is not yet.
   PostgresTalk(bare().owner_url())
       .run(
@@ -361,7 +361,7 @@ TEST_F(PostgresMigration, FindsNamesByItsOwnPath) {
       " $$ begin raise 'a stranger was here'; end $$;"
       "alter role shop_owner set search_path = public, pg_catalog");
   migrate("shop");
-  EXPECT_TRUE(Client(bare().url()).lock("a").try_lock());
+  EXPECT_TRUE(Client(bare().url()).make_lock("a").try_lock());
 }
 
 TEST_F(PostgresMigration, BySeveralAtOnceIsOneAfterTheOther) {
@@ -373,7 +373,7 @@ TEST_F(PostgresMigration, BySeveralAtOnceIsOneAfterTheOther) {
     }
     for (auto& each : all) EXPECT_NO_THROW(each.get()) << there;
   }
-  EXPECT_TRUE(Client(bare().url()).lock("a").try_lock());
+  EXPECT_TRUE(Client(bare().url()).make_lock("a").try_lock());
 }
 
 TEST_F(PostgresMigration, WaitsForNoneOfThoseWhoMayNotMigrate) {
@@ -392,7 +392,7 @@ TEST_F(PostgresMigration, DependsOnNoDefaultOfTheRole) {
       "alter role shop_owner set default_transaction_read_only = on");
   migrate("shop");
   migrate("shop");
-  EXPECT_TRUE(Client(bare().url()).lock("a").try_lock());
+  EXPECT_TRUE(Client(bare().url()).make_lock("a").try_lock());
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ TEST_F(PostgresHostNames, ACutConnectionCostsNoHoldWhereTheFirstHostIsDead) {
     Client mine(url);
     LockOptions brief;
     brief.lease = 5s;
-    Lock lock = mine.lock("a", brief);
+    Lock lock = mine.make_lock("a", brief);
     lock.lock();
     test::PostgresTalk talk = server().talk();
     took->again = test::best_of(5, 1s, [&] {

@@ -22,7 +22,7 @@ TEST_F(PostgresNames, ALookForANameDoesNotPassByItsOlderGrants) {
   const std::size_t before = read();
   {
     Client mine = client();
-    Lock lock = mine.lock("a");
+    Lock lock = mine.make_lock("a");
     for (std::size_t i = 0; i < cycles; ++i) {
       lock.lock();
       ASSERT_EQ(lock.release(), Released::released);
@@ -37,7 +37,7 @@ TEST_F(PostgresNames, ALookForANameDoesNotPassByItsOlderGrants) {
 
 TEST_F(PostgresNames, ARowThatSomebodyHasDeletedIsMadeAnewByATry) {
   Client mine = client();
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   ASSERT_TRUE(lock.try_lock());
   lock.unlock();
   ASSERT_TRUE(lock.try_lock()) << "by now its row is known";
@@ -56,9 +56,9 @@ TEST_F(PostgresNames, TriesOfManyNamesFindTheirOwnRows) {
   Client other = client();
   for (int round = 0; round < 2; ++round) {
     for (int i = 0; i < names; ++i) {
-      Lock lock = mine.lock("n" + std::to_string(i));
+      Lock lock = mine.make_lock("n" + std::to_string(i));
       ASSERT_TRUE(lock.try_lock()) << i;
-      ASSERT_FALSE(other.lock("n" + std::to_string(i)).try_lock()) << i;
+      ASSERT_FALSE(other.make_lock("n" + std::to_string(i)).try_lock()) << i;
       lock.unlock();
     }
   }

@@ -46,7 +46,7 @@ class PostgresNewNames : public PostgresTest {
       served.push_back(std::async(std::launch::async, [&inside, &url, i] {
         std::atomic<int>& its = inside[i / clients];
         Client mine(url);
-        Lock lock = mine.lock("new " + std::to_string(i / clients));
+        Lock lock = mine.make_lock("new " + std::to_string(i / clients));
         if (!lock.try_lock_for(patience)) return false;
         EXPECT_EQ(its.fetch_add(1), 0) << "two holders";
         its.fetch_sub(1);
@@ -60,11 +60,11 @@ class PostgresNewNames : public PostgresTest {
 TEST_F(PostgresNewNames, AreFreeWhateverAStrangerHolds) {
   PostgresTalk talk = stranger();
   Client mine = client();
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   EXPECT_TRUE(lock.try_lock());
-  EXPECT_TRUE(mine.read_write_lock("b").try_lock_shared());
-  EXPECT_TRUE(mine.semaphore("c", 3).try_acquire());
-  mortise::Run run = mine.once("d").begin();
+  EXPECT_TRUE(mine.make_read_write_lock("b").try_lock_shared());
+  EXPECT_TRUE(mine.make_semaphore("c", 3).try_acquire());
+  mortise::Run run = mine.make_once("d").begin();
   EXPECT_TRUE(run);
   PostgresTalk user = server().user();
   user.run("begin");
@@ -86,8 +86,8 @@ TEST_F(PostgresNewNames, AreMigratedWhateverAStrangerHolds) {
 TEST_F(PostgresNewNames, ThatATransactionInsertsKeepNobodyFromOthers) {
   PostgresTalk user = taken_in_transaction("a");
   Client mine = client();
-  Lock lock = mine.lock("a");
-  Lock other = mine.lock("b");
+  Lock lock = mine.make_lock("a");
+  Lock other = mine.make_lock("b");
   bool taken = true;
   EXPECT_LT(own_duration_of([&] { taken = lock.try_lock(); }), 1s);
   EXPECT_FALSE(taken);
@@ -181,7 +181,7 @@ TEST_F(PostgresNewNames, GetNoNumberFromBeforeTheirRowCameAndWent) {
       "update mortise.run_floor set number = 8000000000000000; commit");
   EXPECT_TRUE(user.answered(patience));
   EXPECT_EQ(see("select count(*) from mortise.run"), "0");
-  mortise::Run run = client().once("a").begin();
+  mortise::Run run = client().make_once("a").begin();
   ASSERT_TRUE(run);
   EXPECT_GT(grant_of(run.token()), 8000000000000000U);
 }

@@ -65,7 +65,7 @@ class PostgresNotify : public PostgresTest {
   std::vector<std::chrono::microseconds> hand_offs(int rounds) {
     std::vector<std::chrono::microseconds> took;
     Client theirs = client();
-    Lock lock = theirs.lock("a");
+    Lock lock = theirs.make_lock("a");
     Party waiter(client(), "a");
     for (int round = 0; round < rounds; ++round) {
       EXPECT_TRUE(lock.try_lock_for(patience));
@@ -87,8 +87,8 @@ class PostgresNotifyLong : public PostgresNotify {};
 
 TEST_F(PostgresNotify, OfAnotherDatabaseDelaysNoRelease) {
   Client mine = client();
-  Lock lock = mine.lock("a", {.lease = 20s});
-  Lock other = mine.lock("b", {.lease = 20s});
+  Lock lock = mine.make_lock("a", {.lease = 20s});
+  Lock other = mine.make_lock("b", {.lease = 20s});
   lock.lock();
   other.lock();
   Party waiter(client(), "a", {.lease = 20s});
@@ -115,7 +115,7 @@ TEST_F(PostgresNotify, OfAnotherDatabaseDelaysNoRelease) {
 // It is on disk, and at the standbys, before it is told: there is none here.
 TEST_F(PostgresNotify, OfAnotherDatabaseDelaysNoReleaseByForce) {
   Client mine = client();
-  Lock lock = mine.lock("a", {.lease = 20s});
+  Lock lock = mine.make_lock("a", {.lease = 20s});
   lock.lock();
   Party waiter(client(), "a", {.lease = 20s});
   auto served = waiter.start();

@@ -33,7 +33,7 @@ class PostgresNumbers : public PostgresTest, public ::testing::WithParamInterfac
 // Promise: S2
 TEST_P(PostgresNumbers, GrowWhateverTheRowSays) {
   Client mine = client_of_way();
-  Lock lock = mine.lock("a", {.lease = 20s});
+  Lock lock = mine.make_lock("a", {.lease = 20s});
   lock.lock();
   std::uint64_t last = number("a");
   EXPECT_EQ(lock.release(), Released::released);

@@ -84,7 +84,7 @@ class PostgresOnce : public PostgresTest {
         const std::string key =
             "key " + std::to_string((i + static_cast<int>(dice.below(keys))) % keys);
         const mortise::Outcome outcome =
-            mine.once(key, {.wait = 2s, .lease = runners_lease}).run([&](mortise::Run& run) {
+            mine.make_once(key, {.wait = 2s, .lease = runners_lease}).run([&](mortise::Run& run) {
               act(user, run, dice, in_one);
             });
         if (outcome.state() != KeyState::succeeded) continue;
@@ -149,14 +149,14 @@ class PostgresConclude : public PostgresTransactions {
  protected:
   [[nodiscard]] mortise::Outcome look(const std::string& key) {
     Client other = client();
-    return other.once(key).look();
+    return other.make_once(key).look();
   }
 };
 
 TEST_P(PostgresConclude, CommitsBothAndFreesTheKey) {
   Client mine = client();
   PostgresTalk user = server().user();
-  const mortise::Outcome outcome = mine.once("a").run([&](mortise::Run& run) {
+  const mortise::Outcome outcome = mine.make_once("a").run([&](mortise::Run& run) {
     user.run(begin());
     user.run("update orders set charged = 1");
     const mortise::Outcome committed = postgres::commit(user.handle(), run, "receipt");
@@ -172,7 +172,7 @@ TEST_P(PostgresConclude, CommitsBothAndFreesTheKey) {
 TEST_P(PostgresConclude, RolledBackLeavesThePendingKeyToTheRunner) {
   Client mine = client();
   PostgresTalk user = server().user();
-  mortise::Run run = mine.once("a").begin();
+  mortise::Run run = mine.make_once("a").begin();
   user.run(begin());
   user.run("update orders set charged = 1");
   postgres::conclude(user.handle(), run, "receipt");
@@ -188,9 +188,9 @@ TEST_P(PostgresConclude, RolledBackLeavesThePendingKeyToTheRunner) {
 TEST_P(PostgresConclude, TellsARunnerThatWasReplaced) {
   Client mine = client();
   PostgresTalk user = server().user();
-  mortise::Run run = mine.once("a", {.lease = 10s}).begin();
+  mortise::Run run = mine.make_once("a", {.lease = 10s}).begin();
   server().talk().run("update mortise.run set expires_at = clock_timestamp()");
-  mortise::Run next = client().once("a").begin();
+  mortise::Run next = client().make_once("a").begin();
   ASSERT_TRUE(next);
   EXPECT_EQ(next.number(), 2U);
   user.run(begin());
@@ -204,9 +204,10 @@ TEST_P(PostgresConclude, TellsARunnerThatWasReplaced) {
 TEST_P(PostgresConclude, WakesThoseWhoWaitForTheOutcome) {
   Client mine = client();
   PostgresTalk user = server().user();
-  mortise::Run run = mine.once("a", {.lease = 30s}).begin();
+  mortise::Run run = mine.make_once("a", {.lease = 30s}).begin();
   Client other = client();
-  auto told = std::async(std::launch::async, [&] { return other.once("a").begin().outcome(); });
+  auto told =
+      std::async(std::launch::async, [&] { return other.make_once("a").begin().outcome(); });
   ASSERT_TRUE(eventually(
       [&] { return see("select waiters_until > clock_timestamp() from mortise.run") == "t"; }));
   user.run(begin());
@@ -217,7 +218,7 @@ TEST_P(PostgresConclude, WakesThoseWhoWaitForTheOutcome) {
 TEST_P(PostgresConclude, SaysWhatIsWrong) {
   Client mine = client();
   PostgresTalk user = server().user();
-  mortise::Run run = mine.once("a").begin();
+  mortise::Run run = mine.make_once("a").begin();
   const auto code = [&](mortise::Run& each, const std::string& result) {
     return failure_of([&] { postgres::conclude(user.handle(), each, result); }).code;
   };

@@ -106,7 +106,7 @@ class PostgresOrders : public PostgresTest {
     const auto open = user.rows("select id from orders where not paid");
     if (open.empty()) return false;
     const std::string id = open[dice.below(static_cast<std::uint32_t>(open.size()))].front();
-    Lock lock = client.lock("order/" + id, {.lease = orders_lease, .renew = false});
+    Lock lock = client.make_lock("order/" + id, {.lease = orders_lease, .renew = false});
     std::error_code error;
     auto guard = std::make_unique<Guard>(
         lock, AcquireOptions{.wait = 500ms, .owner = Owner::unique()}, error);

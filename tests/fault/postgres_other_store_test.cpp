@@ -35,10 +35,10 @@ class PostgresOtherStore : public PostgresTransactions {
     server().talk().run("grant all on database elsewhere to " + std::string(test::postgres_owner));
     postgres::migrate(url, {.role = "shop"});
     Client mine(at_elsewhere(server().url()));
-    Lock lock = mine.lock("a");
+    Lock lock = mine.make_lock("a");
     lock.lock();
     lock.unlock();
-    mine.once("a").begin().give_back();
+    mine.make_once("a").begin().give_back();
   }
   static std::string at_elsewhere(std::string url) {
     return url.replace(url.rfind("/shop"), 5, "/elsewhere");
@@ -52,9 +52,9 @@ class PostgresOtherStore : public PostgresTransactions {
   /// All that ties something to a transaction refuses.
   static void expect_refused(PostgresTalk& user, Client& mine, const std::string& store,
                              const std::string& schema = "mortise") {
-    Lock lock = mine.lock("a");
+    Lock lock = mine.make_lock("a");
     const Guard guard(lock);
-    mortise::Run run = mine.once("a").begin();
+    mortise::Run run = mine.make_once("a").begin();
     ASSERT_TRUE(guard);
     ASSERT_TRUE(run);
     pg_conn* const db = user.handle();
@@ -119,9 +119,9 @@ TEST_P(PostgresOtherStore, OfAnotherSchemaIsNamed) {
 
 TEST_P(PostgresOtherStore, IsNoneOfTheRightOne) {
   Client mine = client();
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   const Guard guard(lock);
-  mortise::Run run = mine.once("a").begin();
+  mortise::Run run = mine.make_once("a").begin();
   PostgresTalk user = server().user();
   user.run(begin());
   postgres::guard(user.handle(), guard);

@@ -23,7 +23,7 @@ TEST_F(PostgresPromotion, IsNotUndoneByTheOldPrimaryThatIsBack) {
   Proxy way(server().port(), {.protocol = test::ProxyProtocol::postgres});
   PostgresServer standby({.standby_of = &server()});
   Client mine(url_of(way.port(), standby.port()));
-  Lock lock = mine.lock("a", {.lease = 5s});
+  Lock lock = mine.make_lock("a", {.lease = 5s});
   ASSERT_TRUE(lock.try_lock_for(patience));
   lock.unlock();
   // The old one is cut off, not down: it goes on for whoever reaches it.
@@ -54,7 +54,7 @@ TEST_F(PostgresPromotion, EndsTheSessionsOfTheOldPrimary) {
   Proxy new_way(standby.port(), {.protocol = test::ProxyProtocol::postgres});
   new_way.refuse(true);
   Client mine(url_of(new_way.port(), server().port()));
-  Lock lock = mine.lock("a", {.lease = 5s});
+  Lock lock = mine.make_lock("a", {.lease = 5s});
   ASSERT_TRUE(lock.try_lock_for(patience));
   lock.unlock();
   standby.promote();
@@ -62,9 +62,9 @@ TEST_F(PostgresPromotion, EndsTheSessionsOfTheOldPrimary) {
   // It has a session with the old one, where the name is held. A client that has to wait opens one
   // that listens, which meets the new one; from then on the old one is not asked any more.
   Client theirs = client();
-  Lock held = theirs.lock("b");
+  Lock held = theirs.make_lock("b");
   ASSERT_TRUE(held.try_lock_for(patience));
-  Lock waited = mine.lock("b");
+  Lock waited = mine.make_lock("b");
   EXPECT_TRUE(waited.try_lock_for(patience)) << "it waits for the old primary";
   waited.unlock();
   held.unlock();
@@ -82,8 +82,8 @@ TEST_F(PostgresPromotion, EndsTheSessionsOfTheOldPrimary) {
 TEST_F(PostgresPromotion, IsFollowedWhereTheOldPrimaryTakesNoWritesAnyMore) {
   PostgresServer standby({.standby_of = &server()});
   Client mine(url_of(server().port(), standby.port()));
-  Lock lock = mine.lock("a");
-  Lock held = mine.lock("b", {.lease = 3s});
+  Lock lock = mine.make_lock("a");
+  Lock held = mine.make_lock("b", {.lease = 3s});
   ASSERT_TRUE(lock.try_lock_for(patience));
   lock.unlock();
   ASSERT_TRUE(held.try_lock_for(patience));

@@ -26,20 +26,20 @@ TEST_F(PostgresReaders, AWriterThatHasGivenUpKeepsNoReaderOut) {
   Client one = client();
   Client other = client();
   Client third = client();
-  Lock first = one.lock("a", reading);
+  Lock first = one.make_lock("a", reading);
   ASSERT_TRUE(first.try_lock_for(patience));
-  ASSERT_FALSE(other.lock("a").try_lock_for(answer_time));
-  Lock second = third.lock("a", reading);
+  ASSERT_FALSE(other.make_lock("a").try_lock_for(answer_time));
+  Lock second = third.make_lock("a", reading);
   EXPECT_TRUE(second.try_lock_for(answer_time)) << "for somebody who does not wait any more";
 }
 
 // Promise: L2
 TEST_F(PostgresReaders, WhoWaitsBehindAWriterIsToldThatItHasGivenUp) {
   Client one = client();
-  Lock first = one.lock("a", reading);
+  Lock first = one.make_lock("a", reading);
   ASSERT_TRUE(first.try_lock_for(patience));
   Client other = client();
-  Lock lock = other.lock("a");
+  Lock lock = other.make_lock("a");
   std::stop_source stop;
   Worker writer;
   auto written = writer.start([&] { return lock.acquire({.stop = stop.get_token()}); });
@@ -55,16 +55,16 @@ TEST_F(PostgresReaders, WhoWaitsBehindAWriterIsToldThatItHasGivenUp) {
 // Promise: L5
 TEST_F(PostgresReaders, OfTwoWritersOneGoesOnKeepingReadersOut) {
   Client one = client();
-  Lock first = one.lock("a", reading);
+  Lock first = one.make_lock("a", reading);
   ASSERT_TRUE(first.try_lock_for(patience));
   Party staying(client(), "a");
   auto written = staying.start();
   ASSERT_TRUE(eventually([&] { return keeps_readers_out("a"); }));
   Client other = client();
-  ASSERT_FALSE(other.lock("a").try_lock_for(answer_time));
+  ASSERT_FALSE(other.make_lock("a").try_lock_for(answer_time));
   EXPECT_TRUE(eventually([&] { return keeps_readers_out("a"); }));
   Client third = client();
-  Lock second = third.lock("a", reading);
+  Lock second = third.make_lock("a", reading);
   EXPECT_FALSE(second.try_lock_for(answer_time)) << "the other writer starves";
   EXPECT_EQ(first.release(), Released::released);
   ASSERT_TRUE(comes(written));

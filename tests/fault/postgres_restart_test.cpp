@@ -13,7 +13,7 @@ class PostgresRestart : public PostgresTest {};
 // Promise: S2
 TEST_F(PostgresRestart, TokensGrowOverCrashesAndKills) {
   Client mine = client();
-  Lock lock = mine.lock("a", {.lease = 1s});
+  Lock lock = mine.make_lock("a", {.lease = 1s});
   Token last;
   for (int round = 0; round < 4; ++round) {
     const Guard guard(lock, {.wait = patience});
@@ -28,7 +28,7 @@ TEST_F(PostgresRestart, TokensGrowOverCrashesAndKills) {
 TEST_F(PostgresRestart, ABackendThatIsKilledTakesAllSessionsAndNoLock) {
   const auto record = std::make_shared<Record>();
   Client mine = client({.observer = record});
-  Lock lock = mine.lock("a", {.lease = 3s});
+  Lock lock = mine.make_lock("a", {.lease = 3s});
   lock.lock();
   // The server takes its shared memory for damaged: it ends everybody and recovers.
   const PostgresTalk somebody = server().talk();

@@ -40,7 +40,7 @@ class PostgresRights : public PostgresTest {
 
 TEST_F(PostgresRights, OfTheOwnerAreNotLentToOperatorsOfTheCaller) {
   Client mine = client();
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   lock.lock();
   PostgresTalk talk = hostile();
   ASSERT_EQ(talk.value("select '\\x01'::bytea <> '\\x02'::bytea"), "f") << "it finds PostgreSQL's";
@@ -94,9 +94,9 @@ TEST_F(PostgresRights, OfTheApplicationAreNotLentToOperatorsOfOthers) {
   for (const std::string way : {"?mortise.pooled=yes", "?mortise.fair=yes"}) {
     Client mine(server().url() + way);
     Client other(server().url() + way);
-    Lock lock = mine.lock("a" + way, {.lease = 300ms});
+    Lock lock = mine.make_lock("a" + way, {.lease = 300ms});
     ASSERT_TRUE(lock.try_lock_for(patience)) << way;
-    Lock theirs = other.lock("a" + way);
+    Lock theirs = other.make_lock("a" + way);
     EXPECT_FALSE(theirs.try_lock());
     EXPECT_FALSE(theirs.try_lock_for(500ms));
     EXPECT_TRUE(theirs.holder());
@@ -107,7 +107,7 @@ TEST_F(PostgresRights, OfTheApplicationAreNotLentToOperatorsOfOthers) {
     EXPECT_TRUE(postgres::force_release(server().owner_url() + way, "a" + way, patience));
     EXPECT_EQ(theirs.release(), Released::was_lost);
     const auto run = [&](Client& client, const std::string& key) {
-      return client.once(key + way, {.wait = 300ms, .lease = 300ms});
+      return client.make_once(key + way, {.wait = 300ms, .lease = 300ms});
     };
     mortise::Run running = run(mine, "a").begin();
     EXPECT_EQ(run(other, "a").begin().outcome().state(), KeyState::pending);

@@ -22,7 +22,7 @@ class PostgresRows : public PostgresTest {
   struct Holds {
     explicit Holds(Client mine) : client(std::move(mine)) {
       for (int i = 0; i < others; ++i) {
-        locks.push_back(client.lock("other/" + std::to_string(i), {.lease = rows_lease}));
+        locks.push_back(client.make_lock("other/" + std::to_string(i), {.lease = rows_lease}));
         locks.back().lock();
       }
     }
@@ -51,7 +51,7 @@ class PostgresRows : public PostgresTest {
 // Promise: L8
 TEST_F(PostgresRows, AGuardThatIsHeldDelaysNoRenewalAndNotItsOwn) {
   Holds holds(client());
-  Lock lock = holds.client.lock("guarded", {.lease = rows_lease});
+  Lock lock = holds.client.make_lock("guarded", {.lease = rows_lease});
   const Guard guard(lock);
   PostgresTalk user = server().user();
   user.run("begin");
@@ -66,7 +66,7 @@ TEST_F(PostgresRows, ARowThatSomebodyLocksDelaysNoRenewalOfOthersAndIsNotLost) {
   const auto record = std::make_shared<Record>();
   Holds holds(client({.observer = record}));
   // In the middle of the order of names, and renewed together with the others.
-  Lock lock = holds.client.lock("other/1a", {.lease = rows_lease});
+  Lock lock = holds.client.make_lock("other/1a", {.lease = rows_lease});
   lock.lock();
   ASSERT_TRUE(record->told(Record::Kind::renewed, others + 1));
   PostgresTalk root = server().talk();
@@ -86,7 +86,7 @@ TEST_F(PostgresRows, ARowThatSomebodyLocksDelaysNoRenewalOfOthersAndIsNotLost) {
 // Promise: L3
 TEST_F(PostgresRows, ATryAndATimedCallOnALockedRowKeepTheirTime) {
   Client mine = client();
-  Lock lock = mine.lock("a", {.lease = 6s});
+  Lock lock = mine.make_lock("a", {.lease = 6s});
   lock.lock();
   lock.unlock();
   PostgresTalk root = server().talk();
@@ -108,8 +108,8 @@ TEST_F(PostgresRows, NoStatementOfTheLibraryIsEverSeenWaitingForARowLock) {
   PostgresServer& noted = server(
       {.settings = {"log_lock_waits = on", "deadlock_timeout = 1ms", "log_min_messages = log"}});
   Client mine = client();
-  Lock tried = mine.lock("tried");
-  Lock kept = mine.lock("kept", {.lease = 300ms});
+  Lock tried = mine.make_lock("tried");
+  Lock kept = mine.make_lock("kept", {.lease = 300ms});
   PostgresTalk root = noted.talk();
   for (const std::string strength : {"key share", "share", "no key update", "update"}) {
     tried.lock();
@@ -133,7 +133,7 @@ TEST_F(PostgresRows, NoStatementOfTheLibraryIsEverSeenWaitingForARowLock) {
 
 TEST_F(PostgresRows, AReleaseOfALockedRowIsBoundedAndNotForgotten) {
   Client mine = client();
-  Lock lock = mine.lock("a", {.lease = 20s});
+  Lock lock = mine.make_lock("a", {.lease = 20s});
   lock.lock();
   PostgresTalk root = server().talk();
   root.run("begin; select * from mortise.lock where name = 'a' for update");
@@ -147,7 +147,7 @@ TEST_F(PostgresRows, AReleaseOfALockedRowIsBoundedAndNotForgotten) {
 
 TEST_F(PostgresRows, ATableThatIsLockedAsAWholeKeepsTimedCallsInTime) {
   Client mine = client();
-  Lock lock = mine.lock("a", {.lease = 6s});
+  Lock lock = mine.make_lock("a", {.lease = 6s});
   mine.check(patience);
   PostgresTalk root = server().talk();
   root.run("begin; lock table mortise.lock in access exclusive mode");

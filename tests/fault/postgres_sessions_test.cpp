@@ -21,7 +21,7 @@ class PostgresSessionsLong : public PostgresSessions {};
 TEST_F(PostgresSessions, AReleaseWakesAWaiterLongBeforeHeAsksAgain) {
   constexpr int rounds = 5;
   Client theirs = client();
-  Lock lock = theirs.lock("a");
+  Lock lock = theirs.make_lock("a");
   Party waiter(client(), "a");
   int quick = 0;
   for (int round = 0; round < rounds; ++round) {
@@ -51,7 +51,8 @@ TEST_F(PostgresSessions, AClientThatClosesTellsWhoWaitsForEachOfItsNames) {
   for (int round = 0; round < rounds; ++round) {
     Client closing = client();
     std::vector<std::future<Token>> served;
-    for (const std::string& name : names) ASSERT_TRUE(closing.lock(name).try_lock_for(patience));
+    for (const std::string& name : names)
+      ASSERT_TRUE(closing.make_lock(name).try_lock_for(patience));
     for (std::size_t i = 0; i < names.size(); ++i) {
       served.push_back(waiters.at(i)->start());
       ASSERT_TRUE(waiters.at(i)->worker().falls_asleep());
@@ -75,8 +76,8 @@ TEST_F(PostgresSessions, AClientThatClosesTellsWhoWaitsBehindAQuestion) {
   Client closing(PostgresServer::url_by(proxy.port()) +
                  "?mortise.pooled=yes&mortise.connections=1");
   const Owner owner = Owner::unique();
-  Lock lock = closing.lock("a", {.lease = 20s});
-  const Lock question = closing.lock("question");
+  Lock lock = closing.make_lock("a", {.lease = 20s});
+  const Lock question = closing.make_lock("question");
   ASSERT_TRUE(lock.acquire({.owner = owner}));
   PostgresTalk waiter = server().user();
   waiter.run("listen mortise");
@@ -100,7 +101,7 @@ TEST_F(PostgresSessions, AClientThatClosesTellsWhoWaitsBehindAQuestion) {
 
 TEST_F(PostgresSessions, AWaiterWhoseListenerIsEndedIsServedByTheNextOne) {
   Client theirs = client();
-  Lock lock = theirs.lock("a");
+  Lock lock = theirs.make_lock("a");
   lock.lock();
   Party waiter(client(), "a");
   auto served = waiter.start();
@@ -118,7 +119,7 @@ TEST_F(PostgresSessions, AWaiterWhoseListenerIsEndedIsServedByTheNextOne) {
 TEST_F(PostgresSessionsLong, AListenerThatIsForgottenOnTheWayIsReplaced) {
   Proxy proxy(server().port(), {.protocol = test::ProxyProtocol::postgres});
   Client theirs = client();
-  Lock lock = theirs.lock("a");
+  Lock lock = theirs.make_lock("a");
   lock.lock();
   Party waiter(Client(PostgresServer::url_by(proxy.port())), "a");
   auto served = waiter.start();
@@ -135,7 +136,7 @@ TEST_F(PostgresSessionsLong, AListenerThatIsForgottenOnTheWayIsReplaced) {
 TEST_F(PostgresSessions, AHoldOutlivesTheEndOfEverySession) {
   const auto record = std::make_shared<Record>();
   Client mine = client({.observer = record});
-  Lock lock = mine.lock("a", {.lease = 1500ms});
+  Lock lock = mine.make_lock("a", {.lease = 1500ms});
   lock.lock();
   const Token token = lock.token();
   for (int round = 0; round < 3; ++round) {
@@ -146,7 +147,7 @@ TEST_F(PostgresSessions, AHoldOutlivesTheEndOfEverySession) {
   EXPECT_FALSE(lock.lost().stop_requested());
   EXPECT_GT(lock.valid_for(), 0ns);
   EXPECT_EQ(lock.token(), token);
-  EXPECT_FALSE(client().lock("a").try_lock());
+  EXPECT_FALSE(client().make_lock("a").try_lock());
   EXPECT_EQ(lock.release(), Released::released);
 }
 
@@ -189,7 +190,7 @@ TEST_F(PostgresSessions, ATimeOutOfTheRoleEndsNoIdleSession) {
   server().talk().run("alter role shop set idle_session_timeout = '100ms'");
   PostgresTalk idle = server().user();
   Client mine = client();
-  Lock lock = mine.lock("a", {.lease = 6s});
+  Lock lock = mine.make_lock("a", {.lease = 6s});
   lock.lock();
   // Whoever does not mind it has gone.
   ASSERT_TRUE(
@@ -204,7 +205,7 @@ TEST_F(PostgresSessions, AHalfOpenConnectionIsReplacedInsideTheLease) {
   Proxy proxy(server().port(), {.protocol = test::ProxyProtocol::postgres});
   const auto record = std::make_shared<Record>();
   Client mine(PostgresServer::url_by(proxy.port()), {.observer = record});
-  Lock lock = mine.lock("a", {.lease = 3s});
+  Lock lock = mine.make_lock("a", {.lease = 3s});
   lock.lock();
   // Nothing comes through any more, and no side learns of it; new connections are fine.
   ASSERT_GT(proxy.freeze(true), 0U);
@@ -221,7 +222,7 @@ TEST_F(PostgresSessions, AHostThatVanishesCostsItsLease) {
   const std::string url = server().url();
   model::Process holder = model::Process::fork_child([&] {
     Client mine(url);
-    Lock lock = mine.lock("a", {.lease = lease});
+    Lock lock = mine.make_lock("a", {.lease = lease});
     lock.lock();
     line.tell('h');
     static_cast<void>(contract::Line().hear(5min));
@@ -231,7 +232,7 @@ TEST_F(PostgresSessions, AHostThatVanishesCostsItsLease) {
   // Its sessions stand at the server, as those of a host without power do.
   ASSERT_TRUE(holder.stop());
   Client mine = client();
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   EXPECT_TRUE(lock.try_lock_for(lease + 1s));
   EXPECT_EQ(lock.release(), Released::released);
 }

@@ -44,7 +44,7 @@ class PostgresStandby : public PostgresLostStandby {
     for (std::size_t i = 0; i < threads; ++i) {
       all.emplace_back([&, i] {
         for (int round = 0; !over.load(); ++round) {
-          Lock lock = mine.lock(std::to_string(i) + "/" + std::to_string(round % 5));
+          Lock lock = mine.make_lock(std::to_string(i) + "/" + std::to_string(round % 5));
           std::error_code error;
           if (lock.try_lock_for(300ms, error)) lock.unlock();
         }
@@ -59,7 +59,7 @@ class PostgresStandby : public PostgresLostStandby {
     all.clear();
     // When it is over they work again, and nothing is left behind.
     find_standby();
-    Lock lock = mine.lock("after");
+    Lock lock = mine.make_lock("after");
     EXPECT_TRUE(lock.try_lock_for(patience));
     lock.unlock();
     EXPECT_TRUE(eventually([&] {
@@ -72,11 +72,11 @@ class PostgresStandby : public PostgresLostStandby {
   void expect_no_wait_for_a_frozen_one(Afterwards afterwards) {
     Proxy proxy(server().port(), {.protocol = test::ProxyProtocol::postgres});
     Client mine(PostgresServer::url_by(proxy.port()) + "?mortise.connections=1");
-    Lock lock = mine.lock("a", {.lease = 60s});
+    Lock lock = mine.make_lock("a", {.lease = 60s});
     lock.lock();
     ASSERT_GT(proxy.freeze(true), 0U);
     std::error_code error;
-    Lock other = mine.lock("b", {.lease = 60s});
+    Lock other = mine.make_lock("b", {.lease = 60s});
     EXPECT_FALSE(other.try_lock_for(1500ms, error));
     afterwards();
     EXPECT_TRUE(other.try_lock_for(12s)) << "the only connection is waited for, for ever";
@@ -102,7 +102,7 @@ TEST_F(PostgresStandby, NorOnASessionThatMayBeAnybodys) {
 TEST_F(PostgresStandby, ARenewalWhoseWaitIsCancelledIsNone) {
   const auto record = std::make_shared<Record>();
   Client mine = client({.observer = record});
-  Lock lock = mine.lock("a", {.lease = 1500ms});
+  Lock lock = mine.make_lock("a", {.lease = 1500ms});
   lock.lock();
   ASSERT_NO_FATAL_FAILURE(lose_standby());
   const std::size_t before = record->count(Record::Kind::renewed);
@@ -120,7 +120,7 @@ TEST_F(PostgresStandby, ARenewalWhoseWaitIsCancelledIsNone) {
 // Or its row would be locked until there is a standby: for the holder's release, too.
 TEST_F(PostgresStandby, WhoHasToWaitAndWhoGivesUpWaitsForNone) {
   Client mine = client();
-  Lock lock = mine.lock("a", {.lease = 60s, .renew = false});
+  Lock lock = mine.make_lock("a", {.lease = 60s, .renew = false});
   lock.lock();
   ASSERT_NO_FATAL_FAILURE(lose_standby());
   PostgresTalk waiter = server().user();

@@ -40,7 +40,7 @@ TEST_F(PostgresTickets, WhoIsFirstIsNotPassedByANewcomer) {
   Client mine = fair_client();
   Client newcomer = fair_client();
   newcomer.check(patience);
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   lock.lock();
   Party first(distant_client(), "a");
   auto served = first.start();
@@ -48,20 +48,20 @@ TEST_F(PostgresTickets, WhoIsFirstIsNotPassedByANewcomer) {
   ASSERT_GT(proxy().freeze(true), 0U);
   EXPECT_EQ(lock.release(), Released::released);
   // Free, and promised to somebody whom nobody can tell at the moment.
-  EXPECT_FALSE(newcomer.lock("a").try_lock());
+  EXPECT_FALSE(newcomer.make_lock("a").try_lock());
   EXPECT_FALSE(lock.try_lock()) << "who had it last is a newcomer, too";
   EXPECT_FALSE(is_held("a"));
   proxy().freeze(false);
   ASSERT_TRUE(comes(served, silence));
   EXPECT_EQ(first.release(), Released::released);
   EXPECT_TRUE(come_to_have_tickets(0));
-  EXPECT_TRUE(newcomer.lock("a").try_lock());
+  EXPECT_TRUE(newcomer.make_lock("a").try_lock());
 }
 
 // The waiter was told of a lock that it does not want any more: that must not be the end of it.
 TEST_F(PostgresTickets, WhoIsFirstAndLeavesWhenHeWasToldHasTheNextTold) {
   Client mine = fair_client();
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   lock.lock();
   const auto attempt = [](char digit) { return "decode('" + std::string(48, digit) + "', 'hex')"; };
   PostgresTalk first = server().user();
@@ -80,7 +80,7 @@ TEST_F(PostgresTickets, WhoIsFirstAndLeavesWhenHeWasToldHasTheNextTold) {
 
 TEST_F(PostgresTickets, WhoHasDiedIsPassedOver) {
   Client mine = fair_client();
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   lock.lock();
   Party dead(distant_client(), "a");
   auto never_served = dead.start();

@@ -51,12 +51,12 @@ TEST_F(PostgresWaves, GrantsShareTransactions) {
   Client mine = client();
   mine.check(patience);
   std::vector<Lock> held;
-  for (std::size_t thread = 0; thread < threads; ++thread) held.push_back(mine.lock("none"));
+  for (std::size_t thread = 0; thread < threads; ++thread) held.push_back(mine.make_lock("none"));
   int round = 0;
   const bool shared = eventually([&] {
     make_known(++round);
     at_once([&](std::size_t thread) {
-      held[thread] = mine.lock(name_of(round, thread));
+      held[thread] = mine.make_lock(name_of(round, thread));
       EXPECT_TRUE(held[thread].acquire({.owner = owner_}));
     });
     const std::string transactions =
@@ -76,7 +76,7 @@ TEST_F(PostgresWaves, NoReleaseSharesATransactionWithAGrant) {
     make_known(round);
     std::vector<Lock> locks;
     for (std::size_t thread = 0; thread < threads; ++thread) {
-      locks.push_back(mine.lock(name_of(round, thread)));
+      locks.push_back(mine.make_lock(name_of(round, thread)));
       if (thread % 2 == 0) {
         EXPECT_TRUE(locks.back().acquire({.owner = owner_}));
       }
@@ -107,7 +107,7 @@ TEST_F(PostgresWaves, AFailureOfOneCostsTheOthersNothing) {
   constexpr int rounds = 10;
   for (int round = 0; round < rounds; ++round) {
     at_once([&](std::size_t thread) {
-      Lock lock = mine.lock(name_of(round, thread));
+      Lock lock = mine.make_lock(name_of(round, thread));
       std::error_code error;
       if (thread == 0) {
         EXPECT_FALSE(lock.try_lock_for(100ms, error));

@@ -22,7 +22,7 @@ TEST_F(RedisClusterLoadLong, AThousandSlotsMoveAndNothingIsLost) {
   Client holder = client();
   std::deque<Lock> held;
   for (std::size_t i = 0; i < holds; ++i) {
-    held.push_back(holder.lock("held" + std::to_string(i), {.lease = 10s}));
+    held.push_back(holder.make_lock("held" + std::to_string(i), {.lease = 10s}));
     held.back().lock();
   }
   // Each of them waits for one of those; they are of four clients.
@@ -32,7 +32,7 @@ TEST_F(RedisClusterLoadLong, AThousandSlotsMoveAndNothingIsLost) {
   std::deque<Lock> wanted;
   std::vector<std::future<Token>> served;
   for (std::size_t i = 0; i < waits; ++i) {
-    wanted.push_back(theirs[i % 4].lock("held" + std::to_string(i), {.lease = 10s}));
+    wanted.push_back(theirs[i % 4].make_lock("held" + std::to_string(i), {.lease = 10s}));
     served.push_back(threads[i].start([&lock = wanted.back()] {
       lock.lock();
       return lock.token();
@@ -47,7 +47,7 @@ TEST_F(RedisClusterLoadLong, AThousandSlotsMoveAndNothingIsLost) {
     busy.push_back(workers[i].start([&, i] {
       return failure_of([&] {
         for (std::uint64_t n = 0; !over.load(); ++n) {
-          Lock lock = theirs[i].lock("busy" + std::to_string(n % 200), {.lease = 10s});
+          Lock lock = theirs[i].make_lock("busy" + std::to_string(n % 200), {.lease = 10s});
           lock.lock();
           lock.unlock();
           ++cycles;

@@ -19,7 +19,7 @@ TEST_F(RedisClusterMoves, ASlotMovesWhileItsNameIsHeldAndWaitedFor) {
   cluster({.masters = 3, .replicas = 0});
   const auto record = std::make_shared<Record>();
   Client mine = client({.observer = record});
-  Lock lock = mine.lock("a", {.lease = 3s});
+  Lock lock = mine.make_lock("a", {.lease = 3s});
   lock.lock();
   const Token token = lock.token();
   Party waiter(client(), "a");
@@ -43,7 +43,7 @@ TEST_F(RedisClusterMoves, ANameThatHasLeftBeforeItsSlotIsServedWhereItIs) {
   cluster({.masters = 3, .replicas = 0});
   const auto record = std::make_shared<Record>();
   Client mine = client({.observer = record});
-  Lock lock = mine.lock("a", {.lease = 3s});
+  Lock lock = mine.make_lock("a", {.lease = 3s});
   lock.lock();
   Party waiter(client(), "a");
   auto served = waiter.start();
@@ -54,7 +54,7 @@ TEST_F(RedisClusterMoves, ANameThatHasLeftBeforeItsSlotIsServedWhereItIs) {
   cluster().begin_move(slot, to);
   cluster().move_keys(slot, to);
   Client third = client();
-  Lock theirs = third.lock("a");
+  Lock theirs = third.make_lock("a");
   const Failure failure = failure_of([&] { EXPECT_FALSE(theirs.try_lock()); });
   EXPECT_FALSE(failure) << failure.text;
   EXPECT_TRUE(record->told(Record::Kind::renewed, record->count(Record::Kind::renewed) + 1))
@@ -73,9 +73,9 @@ TEST_F(RedisClusterMoves, ANameThatHasLeftBeforeItsSlotIsServedWhereItIs) {
 TEST_F(RedisClusterMoves, WhatIsInTwoPlacesForAMomentIsAskedForAgain) {
   cluster({.masters = 3, .replicas = 0});
   Client mine = client();
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   lock.lock();
-  Semaphore gate = mine.semaphore("a", 2);
+  Semaphore gate = mine.make_semaphore("a", 2);
   Permit permit = gate.acquire();
   const std::uint16_t slot = cluster().slot_of("a");
   const std::size_t from = cluster().master_of("a");
@@ -98,7 +98,7 @@ TEST_F(RedisClusterMoves, WhatIsInTwoPlacesForAMomentIsAskedForAgain) {
 TEST_F(RedisClusterMoves, APlannedFailOverCostsNothing) {
   cluster();
   Client mine = client();
-  Lock lock = mine.lock("a", {.lease = 6s});
+  Lock lock = mine.make_lock("a", {.lease = 6s});
   lock.lock();
   const Token token = lock.token();
   Party waiter(client(), "a");
@@ -119,7 +119,7 @@ TEST_F(RedisClusterMoves, APlannedFailOverCostsNothing) {
 TEST_F(RedisClusterMoves, AKilledMasterIsReplacedAndItsHoldsAndWaitersGoOn) {
   cluster();
   Client mine = client();
-  Lock lock = mine.lock("a", {.lease = 15s});
+  Lock lock = mine.make_lock("a", {.lease = 15s});
   lock.lock();
   const Token token = lock.token();
   Party waiter(client(), "a");
@@ -151,7 +151,7 @@ TEST_F(RedisClusterMoves, AClusterThatIsDownIsUnavailableInItsWordsAndItPasses) 
   Client mine = client();
   mine.check(patience);
   const std::string name = name_of(1);
-  Lock lock = mine.lock(name);
+  Lock lock = mine.make_lock(name);
   cluster()[0].kill();
   Failure failure;
   EXPECT_TRUE(eventually([&] {

@@ -117,7 +117,7 @@ TEST_F(RedisClusterOrders, AGrantThatAReplicaPassesOnIsNotBelievedBeforeItsMaste
   const std::size_t master = cluster().master_of("a");
   const std::size_t replica = cluster().replica_of(master);
   Client theirs = client();
-  Lock lock = theirs.lock("a");
+  Lock lock = theirs.make_lock("a");
   lock.lock();
   begin(master);
   ASSERT_NO_FATAL_FAILURE(look_at("a"));
@@ -172,7 +172,7 @@ TEST_F(RedisClusterOrders, AServerThatHasLeftCostsNothing) {
 TEST_F(RedisClusterOrders, ATryThatIsLostWhereItWasSentForOnceIsMadeAgain) {
   cluster({.masters = 3, .replicas = 0});
   Client mine = client();
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   lock.lock();
   const std::uint16_t slot = cluster().slot_of("a");
   const std::size_t from = cluster().master_of("a");
@@ -203,7 +203,7 @@ TEST_F(RedisClusterOrders, ATryThatIsLostWhereItWasSentForOnceIsMadeAgain) {
 TEST_F(RedisClusterOrders, ALateCopyIsRefusedWhereItsNameHasGone) {
   cluster({.masters = 3, .replicas = 0});
   Client mine = client();
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   lock.lock();
   const std::uint16_t slot = cluster().slot_of("a");
   const std::size_t from = cluster().master_of("a");
@@ -236,7 +236,7 @@ TEST_F(RedisClusterOrders, ASubscriptionThatIsRefusedBreaksNoInbox) {
   cluster(options);
   const std::string name = name_of(1);
   Client mine = client();
-  Lock lock = mine.lock(name);
+  Lock lock = mine.make_lock(name);
   lock.lock();
   Party waiter(client(), name);
   auto served = waiter.start();
@@ -262,7 +262,7 @@ TEST_F(RedisClusterOrders, AListIsOfWhoHasTheNamesWhenItBegins) {
   const std::size_t master = cluster().master_of("a");
   const std::size_t replica = cluster().replica_of(master);
   Client mine = client();
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   lock.lock();
   Client administrator = client();
   EXPECT_THAT(administrator.list("a").names, ::testing::ElementsAre("a"));

@@ -19,7 +19,7 @@ TEST_F(RedisClusterSilence, OfOneServerLosesNoHoldOfTheOthers) {
   for (std::size_t i = 0; i < 150; ++i) {
     const std::string name = "held" + std::to_string(i);
     std::deque<Lock>& which = cluster().master_of(name) == 1 ? quiet : others;
-    which.push_back(mine.lock(name, {.lease = 1500ms}));
+    which.push_back(mine.make_lock(name, {.lease = 1500ms}));
     which.back().lock();
   }
   ASSERT_FALSE(quiet.empty());

@@ -22,7 +22,7 @@ class RedisClusterStrangers : public RedisClusterTest {
   }
   /// A hold that stood would be entered once more without asking a server.
   static void lock_and_unlock(Client& client, const std::string& name) {
-    Lock lock = client.lock(name);
+    Lock lock = client.make_lock(name);
     ASSERT_TRUE(lock.try_lock_for(patience)) << name;
     EXPECT_EQ(lock.release(), Released::released) << name;
   }
@@ -59,7 +59,7 @@ TEST_F(RedisClusterStrangers, AMasterWithoutAnAddressHidesNoFailOverOfAnother) {
   cluster().wait_for_fail_over(1);
   lock_and_unlock(mine, name);
   const Failure failure =
-      failure_of([&] { static_cast<void>(mine.lock(nowhere).try_lock_for(500ms)); });
+      failure_of([&] { static_cast<void>(mine.make_lock(nowhere).try_lock_for(500ms)); });
   EXPECT_EQ(failure.code, Errc::unavailable) << failure.text;
   Client administrator = client();
   EXPECT_NO_THROW(static_cast<void>(administrator.list("")));
@@ -70,7 +70,7 @@ TEST_F(RedisClusterStrangers, AMastersAddressThatLeadsToAnotherClusterGrantsNoth
   cluster(masters(3));
   const std::string name = name_of(2);
   Client mine = client();
-  Lock lock = mine.lock(name);
+  Lock lock = mine.make_lock(name);
   lock_and_unlock(mine, name);
   bring_back_without_data(2);
   cluster().talk(2).expect_ok({"CLUSTER", "ADDSLOTSRANGE", "0", "16383"});
@@ -100,7 +100,7 @@ TEST_F(RedisClusterStrangers, ANodeThatWasMovedToAnotherClusterGrantsNothing) {
     return moved.command({"CLUSTER", "INFO"}).text.find("cluster_state:ok") != std::string::npos;
   })) << "or it proves nothing";
   for (std::size_t i = 0; i < 3; ++i) cluster()[i].kill();
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   const Failure failure = failure_of([&] { static_cast<void>(lock.try_lock_for(3s)); });
   EXPECT_TRUE(failure);
   EXPECT_EQ(moved.command({"EXISTS", key("a")}).integer, 0);
@@ -114,7 +114,8 @@ TEST_F(RedisClusterStrangers, SeedsOfTwoClustersAreRefused) {
   for (int i = 0; i < 3; ++i) {
     Failure failure;
     EXPECT_LT(own_duration_of([&] {
-                failure = failure_of([&] { static_cast<void>(mine.lock("a").try_lock_for(10s)); });
+                failure =
+                    failure_of([&] { static_cast<void>(mine.make_lock("a").try_lock_for(10s)); });
               }),
               2s);
     EXPECT_EQ(failure.code, Errc::misconfigured) << failure.text;
@@ -131,7 +132,7 @@ TEST_F(RedisClusterStrangers, OfThreeSeedsTheOneOfAnotherClusterIsLeftOut) {
   for (int i = 0; i < 5; ++i) {
     Client mine("redis+cluster://" + host_of(theirs, 0) + "," + host_of(cluster(), 0) + "," +
                 host_of(cluster(), 1));
-    Lock lock = mine.lock("a");
+    Lock lock = mine.make_lock("a");
     ASSERT_TRUE(lock.try_lock_for(patience));
     const std::size_t master = cluster().master_of("a");
     EXPECT_EQ(cluster().talk(master).command({"EXISTS", key("a")}).integer, 1);
@@ -161,7 +162,7 @@ TEST_F(RedisClusterStrangers, AClusterThatWasSetUpAnewIsUsed) {
                                  std::to_string(cluster()[i].cluster_port())});
   }
   cluster().wait_until_settled();
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   bool locked = false;
   EXPECT_TRUE(eventually([&] {
     static_cast<void>(failure_of([&] { locked = lock.try_lock_for(1s); }));

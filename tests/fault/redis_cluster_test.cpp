@@ -20,7 +20,7 @@ class RedisClusterNames : public RedisClusterTest {};
 TEST_F(RedisClusterNames, OnlyServersThatAreUsedHaveConnections) {
   cluster({.masters = 3, .replicas = 0});
   Client mine = client();
-  Lock lock = mine.lock(name_of(1));
+  Lock lock = mine.make_lock(name_of(1));
   lock.lock();
   EXPECT_TRUE(eventually([&] { return connections(1, false) == 1; }));
   EXPECT_EQ(connections(2, false), 0U);
@@ -81,7 +81,7 @@ TEST_F(RedisClusterNames, AHandOverIsNotSentToEveryServer) {
 TEST_F(RedisClusterNames, WaitersOfOneNameAreServedInTheirOrder) {
   cluster({.masters = 3, .replicas = 0});
   Client mine = client();
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   lock.lock();
   std::deque<Party> waiters;
   std::vector<std::future<Token>> tokens;
@@ -108,7 +108,7 @@ TEST_F(RedisClusterNames, HoldsOfManySlotsAreRenewed) {
   Client mine = client({.observer = record});
   std::deque<Lock> locks;
   for (int i = 0; i < 100; ++i) {
-    locks.push_back(mine.lock("held" + std::to_string(i), {.lease = 2s}));
+    locks.push_back(mine.make_lock("held" + std::to_string(i), {.lease = 2s}));
     locks.back().lock();
   }
   // Each of them twice; a batch that is renewed as a whole, or not at all, is no part of that.
@@ -133,7 +133,7 @@ TEST_F(RedisClusterNames, AListHasTheNamesOfAllServers) {
   std::set<std::string> names;
   for (int i = 0; i < 60; ++i) {
     names.insert("held" + std::to_string(i));
-    locks.push_back(mine.lock("held" + std::to_string(i)));
+    locks.push_back(mine.make_lock("held" + std::to_string(i)));
     locks.back().lock();
   }
   Client administrator = client();
@@ -184,7 +184,7 @@ TEST_F(RedisClusterNames, ScriptsAreCalledByTheNameOfTheTextThatIsSent) {
 void expect_hand_overs(const std::string& url, const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     Client mine(url);
-    Lock lock = mine.lock(name);
+    Lock lock = mine.make_lock(name);
     ASSERT_TRUE(lock.try_lock_for(5s)) << name;
     Party waiter(Client(url), name);
     auto served = waiter.start();
@@ -216,7 +216,7 @@ TEST_F(RedisClusterNames, NeedTheRightsOfTheManualAndNoMore) {
       "redis+cluster://shop:Xu8@127.0.0.1:" + std::to_string(cluster()[0].port());
   expect_hand_overs(url, {name_of(0), name_of(1), name_of(2)});
   Client holder(url);
-  Lock held = holder.lock("a");
+  Lock held = holder.make_lock("a");
   held.lock();
   for (const std::string right :
        {"spublish", "cluster|slots", "asking", "ssubscribe", "sunsubscribe"}) {
@@ -229,7 +229,8 @@ TEST_F(RedisClusterNames, NeedTheRightsOfTheManualAndNoMore) {
     Client mine(url);
     Failure failure;
     EXPECT_LT(own_duration_of([&] {
-                failure = failure_of([&] { static_cast<void>(mine.lock("a").try_lock_for(3s)); });
+                failure =
+                    failure_of([&] { static_cast<void>(mine.make_lock("a").try_lock_for(3s)); });
               }),
               1s)
         << right;
@@ -247,7 +248,7 @@ TEST_F(RedisClusterNames, AnySeedThatAnswersLeadsToAll) {
   // The first one is nobody's; the second is a replica.
   Client mine("redis+cluster://127.0.0.1:1,127.0.0.1:" + replica);
   for (std::size_t master = 0; master < 3; ++master) {
-    Lock lock = mine.lock(name_of(master));
+    Lock lock = mine.make_lock(name_of(master));
     ASSERT_TRUE(lock.try_lock_for(5s)) << master;
     EXPECT_EQ(lock.release(), Released::released);
   }

@@ -10,7 +10,7 @@ class RedisConnections : public RedisTest {};
 
 TEST_F(RedisConnections, AWaiterWhoseInboxIsKilledIsServedByTheNextOne) {
   Client theirs = client();
-  Lock lock = theirs.lock("a");
+  Lock lock = theirs.make_lock("a");
   lock.lock();
   Party waiter(client(), "a");
   auto served = waiter.start();
@@ -28,7 +28,7 @@ TEST_F(RedisConnections, AWaiterWhoseInboxIsKilledIsServedByTheNextOne) {
 TEST_F(RedisConnections, AHoldOutlivesAPauseOfTheServer) {
   const auto record = std::make_shared<Record>();
   Client mine = client({.observer = record});
-  Lock lock = mine.lock("a", {.lease = 6s});
+  Lock lock = mine.make_lock("a", {.lease = 6s});
   lock.lock();
   server().talk().expect_ok({"CLIENT", "PAUSE", "1500", "ALL"});
   // The first renewal was due at 2 s, and a command time-out is 1 s: nothing is lost.
@@ -42,7 +42,7 @@ TEST_F(RedisConnections, AHoldOutlivesAPauseOfTheServer) {
 TEST_F(RedisConnections, ATimedCallKeepsItsTimeInAPauseAndLeavesNothing) {
   Client mine = client();
   mine.check(patience);
-  Lock lock = mine.lock("a", {.lease = 6s});
+  Lock lock = mine.make_lock("a", {.lease = 6s});
   server().talk().expect_ok({"CLIENT", "PAUSE", "1500", "ALL"});
   std::error_code error;
   EXPECT_LT(own_duration_of([&] { EXPECT_FALSE(lock.try_lock_for(300ms, error)); }),
@@ -58,7 +58,7 @@ TEST_F(RedisConnections, ABusyScriptIsUnavailableInItsWordsAndItPasses) {
   server().talk().expect_ok({"CONFIG", "SET", "lua-time-limit", "50"});
   Client mine = client();
   mine.check(patience);
-  Lock lock = mine.lock("a", {.lease = 6s});
+  Lock lock = mine.make_lock("a", {.lease = 6s});
   RedisTalk runs = server().talk();
   runs.send({"EVAL", "while true do end", "0"});
   Failure failure;

@@ -34,7 +34,7 @@ TEST_F(RedisConnector, TlsIsSpokenThroughIt) {
     const std::string with =
         "?ca=" + files.ca() + "&cert=" + files.client_certificate() + "&key=" + files.client_key();
     Client mine = client_of(*carrier, "rediss://localhost" + with);
-    Lock lock = mine.lock("a");
+    Lock lock = mine.make_lock("a");
     ASSERT_TRUE(lock.try_lock_for(patience));
     EXPECT_EQ(lock.release(), Released::released);
     Client other = client_of(*carrier, "rediss://redis.mesh.invalid" + with);
@@ -57,7 +57,7 @@ TEST_F(RedisConnector, OneThatHangsIsSaidToDoSo) {
 TEST_F(RedisConnector, WaitsForReplicasByAThirdConnection) {
   const auto carrier = Carrier::to(server().port());
   Client mine = client_of(*carrier, std::string(url) + "?replicas=1");
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   // There is none.
   EXPECT_TRUE(failure_of([&] { static_cast<void>(lock.try_lock_for(300ms)); }));
   EXPECT_EQ(carrier->place(), "redis.mesh.invalid:1");
@@ -75,9 +75,9 @@ TEST_F(RedisConnector, OneThatLeadsToTwoServersIsNotCalledWithoutAPause) {
     return (calls++ % 2 == 0 ? a : b)(host, port);
   }));
   Client theirs = client();
-  ASSERT_TRUE(theirs.lock("a").try_lock());
+  ASSERT_TRUE(theirs.make_lock("a").try_lock());
   std::error_code error;
-  EXPECT_FALSE(mine.lock("a").try_lock_for(700ms, error));
+  EXPECT_FALSE(mine.make_lock("a").try_lock_for(700ms, error));
   mine.close();
   EXPECT_LT(calls, 25);
 }

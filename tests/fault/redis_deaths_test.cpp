@@ -29,7 +29,7 @@ model::Process start_worker_process(const std::string& url, const contract::Line
                                     const LockOptions& options = {}) {
   return model::Process::fork_child([&] {
     Client mine(url);
-    Lock lock = mine.lock("a", options);
+    Lock lock = mine.make_lock("a", options);
     lock.lock();
     tells.tell('h');
     static_cast<void>(contract::Line().hear(until_killed));
@@ -93,7 +93,7 @@ TEST_F(RedisDeaths, AForkedChildKeepsNoConnection) {
   const std::size_t before = talk.clients().size();
   model::Process parent = model::Process::fork_child([&] {
     Client mine(url);
-    Lock lock = mine.lock("a", {.lease = 1s});
+    Lock lock = mine.make_lock("a", {.lease = 1s});
     lock.lock();
     if (::fork() == 0) {
       forked.tell('f');
@@ -109,7 +109,7 @@ TEST_F(RedisDeaths, AForkedChildKeepsNoConnection) {
   // The child lives on, and the server sees the end of its parent's connections.
   EXPECT_TRUE(eventually([&] { return talk.clients().size() == before; }, 2s));
   Client other = client();
-  Lock lock = other.lock("a");
+  Lock lock = other.make_lock("a");
   EXPECT_TRUE(lock.try_lock_for(1s + 1s));
   ends.tell('e');
 }
@@ -124,7 +124,7 @@ TEST_F(RedisDeaths, SixtyFourProcessesOnOneNameAreAllServedWithGrowingTokens) {
   for (int i = 0; i < processes; ++i) {
     all.push_back(model::Process::fork_child([&] {
       Client mine(url);
-      Lock lock = mine.lock("a");
+      Lock lock = mine.make_lock("a");
       mine.check(patience);
       board->ready.fetch_add(1);
       while (board->ready.load() < processes) std::this_thread::sleep_for(1ms);

@@ -34,7 +34,7 @@ class RedisErrors : public RedisTest {
 
 TEST_F(RedisErrors, AKeyOfAnotherTypeIsAProtocolErrorAndStaysAsItIs) {
   Client mine = client();
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   ASSERT_FALSE(server().talk().expect_ok({"SET", key("a"), "theirs"}).is_error());
   for (const auto wait : {0ms, 500ms, 60'000ms}) {
     Failure failure;
@@ -47,14 +47,14 @@ TEST_F(RedisErrors, AKeyOfAnotherTypeIsAProtocolErrorAndStaysAsItIs) {
   EXPECT_EQ(failure_of([&] { static_cast<void>(lock.holder()); }).code, Errc::protocol);
   EXPECT_EQ(server().talk().command({"GET", key("a")}).text, "theirs");
   EXPECT_EQ(server().talk().command({"TTL", key("a")}).integer, -1);
-  Lock other = mine.lock("b");
+  Lock other = mine.make_lock("b");
   expect_works(other);
 }
 
 // Its request is answered, and so is what takes it back: nothing is in doubt.
 TEST_F(RedisErrors, AKeyOfAnotherTypeDoesNotHoldUpTheEnd) {
   Client mine = client();
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   server().talk().expect_ok({"SET", key("a"), "theirs"});
   EXPECT_EQ(failure_of([&] { static_cast<void>(lock.try_lock()); }).code, Errc::protocol);
   EXPECT_LT(own_duration_of([&] { mine.close(); }), 300ms);
@@ -62,7 +62,7 @@ TEST_F(RedisErrors, AKeyOfAnotherTypeDoesNotHoldUpTheEnd) {
 
 TEST_F(RedisErrors, AKeyOfAnotherTypeInPlaceOfAHoldIsALossAndStaysAsItIs) {
   Client mine = client();
-  Lock lock = mine.lock("a", {.lease = 900ms});
+  Lock lock = mine.make_lock("a", {.lease = 900ms});
   lock.lock();
   server().talk().expect_ok({"SET", key("a"), "theirs"});
   EXPECT_TRUE(eventually([&] { return lock.lost().stop_requested(); }, 900ms + allowance + slack));
@@ -72,7 +72,7 @@ TEST_F(RedisErrors, AKeyOfAnotherTypeInPlaceOfAHoldIsALossAndStaysAsItIs) {
 
 TEST_F(RedisErrors, AReplicaIsRefusedUntilItIsAMaster) {
   Client mine = client();
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   expect_works(lock);
   RedisTalk talk = server().talk();
   talk.expect_ok({"REPLICAOF", "127.0.0.1", "1"});
@@ -92,7 +92,7 @@ TEST_F(RedisErrors, AReplicaIsRefusedUntilItIsAMaster) {
 
 TEST_F(RedisErrors, AReplicaWithoutItsMasterSaysSoAndIsUnavailable) {
   Client mine = client();
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   expect_works(lock);
   RedisTalk talk = server().talk();
   set("replica-serve-stale-data", "no");
@@ -106,14 +106,14 @@ TEST_F(RedisErrors, AReplicaWithoutItsMasterSaysSoAndIsUnavailable) {
 TEST_F(RedisErrors, WithTooFewReplicasNothingIsGrantedNorPublished) {
   Client mine = client();
   Client other = client();
-  Lock lock = mine.lock("a", {.lease = 900ms, .renew = false});
+  Lock lock = mine.make_lock("a", {.lease = 900ms, .renew = false});
   lock.lock();
   Party waiter(client(), "a", {.lease = 6s});
   auto served = waiter.start();
   ASSERT_TRUE(come_to_wait("a"));
   RedisTalk hears = monitor();
   set("min-replicas-to-write", "1");
-  Lock another = other.lock("b");
+  Lock another = other.make_lock("b");
   EXPECT_THAT(words_of(another, Errc::unavailable), HasSubstr("NOREPLICAS"));
   std::error_code error;
   other.check(300ms, error);
@@ -135,7 +135,7 @@ TEST_F(RedisErrors, WithTooFewReplicasNothingIsGrantedNorPublished) {
 
 TEST_F(RedisErrors, TooManyConnectionsAreExhaustedAndItPasses) {
   Client mine = client();
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   RedisTalk talk = server().talk();
   talk.expect_ok({"CONFIG", "SET", "maxclients", "1"});
   EXPECT_THAT(words_of(lock, Errc::exhausted), HasSubstr("max number of clients"));
@@ -153,8 +153,8 @@ TEST_F(RedisErrors, AServerThatLoadsItsDataIsWaitedFor) {
   set("loading-process-events-interval-bytes", "1024");
   Client mine = client();
   Client other = client();
-  Lock lock = mine.lock("a");
-  Lock next = other.lock("b");
+  Lock lock = mine.make_lock("a");
+  Lock next = other.make_lock("b");
   expect_works(lock);
   expect_works(next);
   talk.send({"DEBUG", "RELOAD"});

@@ -14,7 +14,7 @@ class RedisHostile : public ProxiedRedisTest {};
 TEST_F(RedisHostile, AnAcquireWhoseReplyIsCutAnywhereIsAHoldOrATypedError) {
   Client mine = ready_client();
   for (std::size_t bytes = 0; bytes <= 60; ++bytes) {
-    Lock lock = mine.lock("a", quick);
+    Lock lock = mine.make_lock("a", quick);
     proxy().cut_reply_after(bytes, Proxy::Replies::scripts);
     std::error_code error;
     bool held = false;
@@ -29,7 +29,7 @@ TEST_F(RedisHostile, AnAcquireWhoseReplyIsCutAnywhereIsAHoldOrATypedError) {
 TEST_F(RedisHostile, AReleaseWhoseReplyIsCutAnywhereFreesOnceAndKnowsIt) {
   Client mine = ready_client();
   for (std::size_t bytes = 0; bytes <= 60; ++bytes) {
-    Lock lock = mine.lock("a", quick);
+    Lock lock = mine.make_lock("a", quick);
     ASSERT_TRUE(lock.try_lock_for(2s)) << bytes;
     proxy().cut_reply_after(bytes, Proxy::Replies::scripts);
     std::error_code error;
@@ -44,7 +44,7 @@ TEST_F(RedisHostile, AReleaseWhoseReplyIsCutAnywhereFreesOnceAndKnowsIt) {
 
 TEST_F(RedisHostile, AGrantWhosePushIsCutAnywhereIsStillOne) {
   Client theirs = client();
-  Lock lock = theirs.lock("a");
+  Lock lock = theirs.make_lock("a");
   Party waiter(ready_client(), "a", quick);
   for (std::size_t bytes = 0; bytes <= 130; bytes += 13) {
     lock.lock();
@@ -62,7 +62,7 @@ TEST_F(RedisHostile, AGrantWhosePushIsCutAnywhereIsStillOne) {
 TEST_F(RedisHostile, RepliesThatDripAreReplies) {
   Client mine = ready_client();
   proxy().drip(100us);
-  Lock lock = mine.lock("a", {.lease = 6s});
+  Lock lock = mine.make_lock("a", {.lease = 6s});
   for (int i = 0; i < 5; ++i) {
     ASSERT_TRUE(lock.try_lock_for(2s));
     EXPECT_EQ(lock.release(), Released::released);
@@ -73,7 +73,7 @@ TEST_F(RedisHostile, RepliesThatDripAreReplies) {
   proxy().drip(50ms);
   std::error_code error;
   bool held = false;
-  Lock slow = mine.lock("b", quick);
+  Lock slow = mine.make_lock("b", quick);
   EXPECT_LT(own_duration_of([&] { held = slow.try_lock_for(400ms, error); }),
             400ms + allowance + slack);
   EXPECT_FALSE(held);
@@ -87,7 +87,7 @@ TEST_F(RedisHostile, RepliesThatDripAreReplies) {
 TEST_F(RedisHostile, RepliesThatAreLateCostTheirDelayAndNoMore) {
   Client mine = ready_client();
   proxy().delay(40ms, 60ms, Proxy::Direction::to_client);
-  Lock lock = mine.lock("a", {.lease = 6s});
+  Lock lock = mine.make_lock("a", {.lease = 6s});
   EXPECT_LT(own_duration_of([&] { ASSERT_TRUE(lock.try_lock_for(2s)); }), 60ms + slack);
   // Counted from before the request left.
   EXPECT_LT(lock.valid_for(), 6s - 40ms);
@@ -105,7 +105,7 @@ TEST_F(RedisHostile, RepliesThatAreLateCostTheirDelayAndNoMore) {
 TEST_F(RedisHostile, AGrantThatComesAfterItsLeaseIsNoHold) {
   Client mine = ready_client();
   proxy().delay(500ms, 500ms, Proxy::Direction::to_client);
-  Lock lock = mine.lock("a", {.lease = 150ms});
+  Lock lock = mine.make_lock("a", {.lease = 150ms});
   std::error_code error;
   EXPECT_FALSE(lock.try_lock_for(1200ms, error));
   EXPECT_TRUE(is_retryable(error)) << error.message();

@@ -17,8 +17,8 @@ class RedisLastWords : public RedisTest {
 TEST_F(RedisLastWords, NoFirstCallIsRefusedForTheLackOfItsScript) {
   Client mine = client();
   Client theirs = client();
-  Lock lock = mine.lock("a", {.lease = 1s});
-  Lock other = theirs.lock("a");
+  Lock lock = mine.make_lock("a", {.lease = 1s});
+  Lock other = theirs.make_lock("a");
   lock.lock();
   EXPECT_FALSE(other.try_lock_for(answer_time));  // joins the queue, and leaves it
   EXPECT_TRUE(other.holder());
@@ -31,7 +31,7 @@ TEST_F(RedisLastWords, NoFirstCallIsRefusedForTheLackOfItsScript) {
 
 TEST_F(RedisLastWords, ScriptsThatWereFlushedAreSentOnceMore) {
   Client mine = client();
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   lock.lock();
   EXPECT_EQ(lock.release(), Released::released);
   lock.lock();
@@ -45,7 +45,7 @@ TEST_F(RedisLastWords, ScriptsThatWereFlushedAreSentOnceMore) {
 
 TEST_F(RedisLastWords, AWaiterWhoseClientClosesLeavesTheQueueOfAServerThatStoodStill) {
   Client holders = client();
-  Lock held = holders.lock("a", {.lease = 20s});
+  Lock held = holders.make_lock("a", {.lease = 20s});
   held.lock();
   std::optional<Party> waiter;
   waiter.emplace(client(), "a");

@@ -19,7 +19,7 @@ class RedisLateCopy : public RedisScriptTest {
   /// A client whose connections stand, so that nothing but the next requests is kept.
   [[nodiscard]] Client ready_client(ClientOptions options = {}) {
     Client mine(proxy().url(), std::move(options));
-    Lock first = mine.lock("first");
+    Lock first = mine.make_lock("first");
     first.lock();
     first.unlock();
     EXPECT_TRUE(eventually([&] { return proxy().connections(Proxy::Connections::inboxes) == 1; }));
@@ -54,24 +54,24 @@ class RedisLateCopy : public RedisScriptTest {
 TEST_F(RedisLateCopy, AnAcquireThatArrivesAfterItsReleaseTakesNothing) {
   Client mine = ready_client();
   keep_requests();
-  Lock lock = mine.lock("a", soon_over);
+  Lock lock = mine.make_lock("a", soon_over);
   ASSERT_TRUE(lock.try_lock_for(patience));
   EXPECT_EQ(lock.release(), Released::released);
   deliver();
   expect_free("a");
   Client other = client();
-  EXPECT_TRUE(other.lock("a").try_lock());
+  EXPECT_TRUE(other.make_lock("a").try_lock());
 }
 
 TEST_F(RedisLateCopy, AnAcquireThatArrivesInTheHoldOfAnotherTakesNothing) {
   Client mine = ready_client();
   keep_requests();
-  Lock lock = mine.lock("a", soon_over);
+  Lock lock = mine.make_lock("a", soon_over);
   ASSERT_TRUE(lock.try_lock_for(patience));
   const Token token = lock.token();
   EXPECT_EQ(lock.release(), Released::released);
   Client other = client();
-  Lock theirs = other.lock("a");
+  Lock theirs = other.make_lock("a");
   ASSERT_TRUE(theirs.try_lock());
   EXPECT_GT(theirs.token(), token);
   deliver();
@@ -81,11 +81,11 @@ TEST_F(RedisLateCopy, AnAcquireThatArrivesInTheHoldOfAnotherTakesNothing) {
 
 TEST_F(RedisLateCopy, AnAcquireThatArrivesAfterItsCallerGaveUpDoesNotJoinTheQueue) {
   Client other = client();
-  Lock theirs = other.lock("a");
+  Lock theirs = other.make_lock("a");
   theirs.lock();
   Client mine = ready_client();
   keep_requests();
-  Lock lock = mine.lock("a", soon_over);
+  Lock lock = mine.make_lock("a", soon_over);
   EXPECT_FALSE(lock.try_lock_for(600ms));
   ASSERT_TRUE(eventually([&] { return waiting("a") == 0; }));
   deliver();
@@ -98,7 +98,7 @@ TEST_F(RedisLateCopy, AnAcquireThatArrivesAfterItsCallerGaveUpDoesNotJoinTheQueu
 TEST_F(RedisLateCopy, AnAcquireInDoubtIsUndoneBeforeItArrives) {
   Client mine = ready_client();
   keep_requests();
-  Lock lock = mine.lock("a", soon_over);
+  Lock lock = mine.make_lock("a", soon_over);
   std::error_code error;
   EXPECT_FALSE(lock.try_lock_for(50ms, error));
   EXPECT_EQ(error, Errc::in_doubt) << error.message();
@@ -113,7 +113,7 @@ TEST_F(RedisLateCopy, AnAcquireInDoubtIsUndoneBeforeItArrives) {
 TEST_F(RedisLateCopy, AnAcquireThatArrivesAfterAMessageHasDecidedTakesNothing) {
   ASSERT_TRUE(acquire('a').starts_with("G"));
   Client mine = ready_client();
-  Lock lock = mine.lock("a", {.lease = 3s});
+  Lock lock = mine.make_lock("a", {.lease = 3s});
   Worker worker;
   auto served = worker.start([&] { lock.lock(); });
   ASSERT_TRUE(come_to_wait("a"));
@@ -142,7 +142,7 @@ TEST_F(RedisLateCopy, AnAcquireThatArrivesAfterAMessageHasDecidedTakesNothing) {
 // Promise: S5
 TEST_F(RedisLateCopy, AReleaseThatArrivesInTheNextHoldFreesNothing) {
   Client mine = ready_client();
-  Lock lock = mine.lock("a", soon_over);
+  Lock lock = mine.make_lock("a", soon_over);
   lock.lock();
   keep_requests();
   static_cast<void>(lock.release());
@@ -160,7 +160,7 @@ TEST_F(RedisLateCopy, AReleaseThatArrivesInTheNextHoldFreesNothing) {
 TEST_F(RedisLateCopy, AReleaseThatArrivesAfterItsSuccessorTakesNothingForThat) {
   Client mine = ready_client({.turn_handoffs = 0});
   // So long that the successor does not ask by itself before the connection is given up.
-  Lock lock = mine.lock("a", {.lease = 10s});
+  Lock lock = mine.make_lock("a", {.lease = 10s});
   lock.lock();
   Worker worker;
   auto served = worker.start([&] { lock.lock(); });
@@ -176,7 +176,7 @@ TEST_F(RedisLateCopy, AReleaseThatArrivesAfterItsSuccessorTakesNothingForThat) {
 // Promise: S4
 TEST_F(RedisLateCopy, ARenewalThatArrivesAfterTheReleaseBringsNothingBack) {
   Client mine = ready_client();
-  Lock lock = mine.lock("a", soon_over);
+  Lock lock = mine.make_lock("a", soon_over);
   lock.lock();
   keep_requests();
   ASSERT_TRUE(eventually([&] { return proxy().held() > 0; })) << "no renewal was due";
@@ -196,8 +196,8 @@ TEST_F(RedisLateCopy, OfATryThereIsNone) {
   for (int round = 0; round < rounds; ++round) {
     Client mine(proxy().url());
     Client other(proxy().url());
-    Lock lock = mine.lock("tried");
-    Lock theirs = other.lock("tried");
+    Lock lock = mine.make_lock("tried");
+    Lock theirs = other.make_lock("tried");
     ASSERT_TRUE(lock.try_lock()) << round;
     EXPECT_FALSE(theirs.try_lock()) << round;
     EXPECT_FALSE(theirs.try_lock()) << round;

@@ -39,9 +39,9 @@ TEST_F(RedisListings, TellsNothingOfOthersKeys) {
   Client mine = client();
   Client other = with("prefix=other:");
   Client like = with("prefix=mortise:x");
-  Lock a = mine.lock("a");
-  Lock b = other.lock("b");
-  Lock c = like.lock("c");
+  Lock a = mine.make_lock("a");
+  Lock b = other.make_lock("b");
+  Lock c = like.make_lock("c");
   for (Lock* const each : {&a, &b, &c}) ASSERT_TRUE(each->try_lock());
   talk.expect_ok({"SET", "mortise:{string}", "x"});
   talk.expect_ok({"LPUSH", "mortise:{list}", "x"});
@@ -61,8 +61,8 @@ TEST_F(RedisListings, TellsNothingOfOthersKeys) {
 TEST_F(RedisListings, PrefixesOfClientsAreNoPatterns) {
   Client mine = with("prefix=m*[a]?:");
   Client other = with("prefix=mxa?:");
-  Lock a = mine.lock("a");
-  Lock b = other.lock("b");
+  Lock a = mine.make_lock("a");
+  Lock b = other.make_lock("b");
   ASSERT_TRUE(a.try_lock());
   ASSERT_TRUE(b.try_lock());
   EXPECT_EQ(all_of(mine, ""), Names{"a"});
@@ -71,8 +71,8 @@ TEST_F(RedisListings, PrefixesOfClientsAreNoPatterns) {
 
 TEST_F(RedisListings, WritesNothing) {
   Client mine = client();
-  Lock held = mine.lock("held");
-  Lock lapsed = mine.lock("lapsed", {.lease = 100ms, .renew = false});
+  Lock held = mine.make_lock("held");
+  Lock lapsed = mine.make_lock("lapsed", {.lease = 100ms, .renew = false});
   ASSERT_TRUE(held.try_lock());
   ASSERT_TRUE(lapsed.try_lock());
   ASSERT_TRUE(eventually([&] { return all_of(mine, "") == Names{"held"}; }));
@@ -94,7 +94,7 @@ TEST_F(RedisListings, MissesNoNameWhileTheTableChangesItsSize) {
   Names names;
   for (int i = 0; i < 500; ++i) {
     names.push_back("n" + std::to_string(i));
-    locks.push_back(mine.lock(names.back(), {.lease = 60s}));
+    locks.push_back(mine.make_lock(names.back(), {.lease = 60s}));
     ASSERT_TRUE(locks.back().try_lock());
   }
   std::sort(names.begin(), names.end());
@@ -129,7 +129,7 @@ TEST_F(RedisListings, NamesAsLongAsTheyComeFitOnePage) {
   for (int i = 0; i < 400; ++i) {
     std::string name = std::string(508, i % 2 == 0 ? '{' : 'x') + std::to_string(1'000 + i);
     names.push_back(name);
-    locks.push_back(mine.lock(name, {.lease = 60s}));
+    locks.push_back(mine.make_lock(name, {.lease = 60s}));
     ASSERT_TRUE(locks.back().try_lock());
   }
   std::sort(names.begin(), names.end());
@@ -162,7 +162,7 @@ TEST_F(RedisListings, WhoMayNotScanIsDeniedAndMayLookAtQueues) {
   options.users = {"shop on >open-sesame " + contract::least_redis_privilege()};
   static_cast<void>(server(options));
   Client shop("redis://shop:open-sesame@127.0.0.1:" + std::to_string(server().port()));
-  Lock lock = shop.lock("a");
+  Lock lock = shop.make_lock("a");
   ASSERT_TRUE(lock.try_lock());
   const Failure failure = failure_of([&] { static_cast<void>(shop.list("")); });
   EXPECT_EQ(failure.code, Errc::denied) << failure.text;
@@ -176,7 +176,7 @@ TEST_F(RedisListings, WhoMayNotScanIsDeniedAndMayLookAtQueues) {
 
 TEST_F(RedisListings, AQueueOfAnUnfairLockIsInOrder) {
   Client mine = with("fair=no");
-  Lock held = mine.lock("a");
+  Lock held = mine.make_lock("a");
   ASSERT_TRUE(held.try_lock());
   std::deque<Party> waiters;
   for (std::size_t i = 0; i < 3; ++i) {
@@ -193,8 +193,8 @@ TEST_F(RedisListings, AQueueOfAnUnfairLockIsInOrder) {
 TEST_F(RedisListings, BesideRedissonWhatIsInItsHandsIsTold) {
   RedisTalk talk = server().talk();
   Client mine = with("interop=redisson");
-  Lock ours = mine.lock("ours");
-  Lock theirs = mine.lock("theirs");
+  Lock ours = mine.make_lock("ours");
+  Lock theirs = mine.make_lock("theirs");
   ASSERT_TRUE(ours.try_lock());
   ASSERT_TRUE(theirs.try_lock());
   theirs.unlock();

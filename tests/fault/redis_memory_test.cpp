@@ -15,7 +15,7 @@ TEST_F(RedisMemory, WithoutMemoryNobodyTakesALock) {
   Client mine = client();
   mine.check(patience);
   full(true);
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   for (const auto wait : {0ms, 400ms}) {
     const Failure failure =
         failure_of([&] { EXPECT_FALSE(lock.try_lock_for(wait)) << "it was granted"; });
@@ -35,7 +35,7 @@ TEST_F(RedisMemory, WithoutMemoryNobodyTakesALock) {
 TEST_F(RedisMemory, WithoutMemoryAHoldIsRenewedAndReleased) {
   const auto record = std::make_shared<Record>();
   Client mine = client({.observer = record});
-  Lock lock = mine.lock("a", {.lease = 900ms});
+  Lock lock = mine.make_lock("a", {.lease = 900ms});
   lock.lock();
   full(true);
   const std::size_t before = record->count(Record::Kind::renewed);
@@ -48,7 +48,7 @@ TEST_F(RedisMemory, WithoutMemoryAHoldIsRenewedAndReleased) {
 
 TEST_F(RedisMemory, WithoutMemoryALockIsHandedToItsWaiters) {
   Client mine = client();
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   lock.lock();
   Party first(client(), "a");
   auto one = first.start();
@@ -71,7 +71,7 @@ TEST_F(RedisMemory, WithoutMemoryALockIsHandedToItsWaiters) {
 
 TEST_F(RedisMemory, WithoutMemoryAWaiterLeavesTheQueueInTime) {
   Client mine = client();
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   lock.lock();
   Client other = client();
   Party waiter(client(), "a");
@@ -90,7 +90,7 @@ TEST_F(RedisMemory, WithoutMemoryAWaiterLeavesTheQueueInTime) {
 
 TEST_F(RedisMemory, WithoutMemoryTheNextWaiterTakesOverFromADeadHolder) {
   Client mine = client();
-  Lock lock = mine.lock("a", {.lease = 900ms, .renew = false});
+  Lock lock = mine.make_lock("a", {.lease = 900ms, .renew = false});
   lock.lock();
   Party waiter(client(), "a");
   auto served = waiter.start();
@@ -103,7 +103,7 @@ TEST_F(RedisMemory, WithoutMemoryTheNextWaiterTakesOverFromADeadHolder) {
 
 TEST_F(RedisMemory, WithoutMemoryTheTurnEndsAndBothClientsGoOn) {
   Client mine = client({.turn = 0ms});
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   lock.lock();
   Party other(client(), "a");
   auto theirs = other.start();
@@ -131,7 +131,7 @@ TEST_F(RedisMemory, WithoutMemoryTheTurnEndsAndBothClientsGoOn) {
 // Each of its questions is heard, or it would count as dead after three seconds.
 TEST_F(RedisMemory, WithoutMemoryAWaiterKeepsItsPlace) {
   Client mine = client();
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   lock.lock();
   Party waiter(client(), "a");
   auto served = waiter.start();

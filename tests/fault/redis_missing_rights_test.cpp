@@ -47,7 +47,7 @@ class RedisMissingRights : public RedisTest {
     change({"-" + right});
     {
       Client mine = shop(rest);
-      Lock lock = mine.lock("a");
+      Lock lock = mine.make_lock("a");
       expect_need("+" + right, [&] { mine.check(3s); });
       expect_need("+" + right, [&] { static_cast<void>(lock.try_lock()); });
       expect_need("+" + right, [&] { static_cast<void>(lock.try_lock_for(3s)); });
@@ -57,7 +57,7 @@ class RedisMissingRights : public RedisTest {
   }
   void expect_works(const std::string& rest = {}) {
     Client mine = shop(rest);
-    Lock lock = mine.lock("a");
+    Lock lock = mine.make_lock("a");
     ASSERT_TRUE(lock.try_lock());
     EXPECT_EQ(lock.release(), Released::released);
   }
@@ -83,10 +83,10 @@ TEST_F(RedisMissingRights, WhoMayNotListenMayTakeWhatIsFree) {
   serve("-subscribe");
   expect_works();
   Client holder = client();
-  Lock held = holder.lock("a");
+  Lock held = holder.make_lock("a");
   held.lock();
   Client mine = shop();
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   EXPECT_FALSE(lock.try_lock());
   expect_need("+subscribe", [&] { static_cast<void>(lock.try_lock_for(3s)); });
   held.unlock();
@@ -98,7 +98,7 @@ TEST_F(RedisMissingRights, WhoMayNotListenIsGrantedWhatIsFreeEachTime) {
   for (int i = 0; i < 100; ++i) {
     Client mine = shop();
     const Failure failure = failure_of([&] {
-      Lock lock = mine.lock("a");
+      Lock lock = mine.make_lock("a");
       EXPECT_TRUE(lock.try_lock_for(3s));
       lock.unlock();
     });
@@ -142,7 +142,7 @@ TEST_F(RedisMissingRights, ChannelsAreNeeded) {
   change({"resetchannels", "&mortise:other:*"});
   Client mine = shop();
   expect_need("&mortise:inbox:*", [&] { mine.check(3s); });
-  expect_need("&mortise:inbox:*", [&] { static_cast<void>(mine.lock("a").try_lock_for(3s)); });
+  expect_need("&mortise:inbox:*", [&] { static_cast<void>(mine.make_lock("a").try_lock_for(3s)); });
   change({"&mortise:inbox:*"});
   mine.check(1s);
 }
@@ -152,9 +152,9 @@ TEST_F(RedisMissingRights, KeysAreNeededByName) {
   serve();
   change({"resetkeys", "~mortise:{orders*"});
   Client mine = shop();
-  Lock allowed = mine.lock("orders/1");
+  Lock allowed = mine.make_lock("orders/1");
   ASSERT_TRUE(allowed.try_lock());
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   expect_need("~mortise:*", [&] { static_cast<void>(lock.try_lock()); });
   expect_need("~mortise:*", [&] { static_cast<void>(lock.try_lock_for(3s)); });
   expect_need("~mortise:*", [&] { static_cast<void>(lock.holder()); });
@@ -177,19 +177,19 @@ TEST_F(RedisMissingRights, MoreIsNeededForWhatOthersDoNotUse) {
   expect_need("&redisson_lock__channel:*", [&] { shop(redisson).check(3s); });
   change({"&redisson_lock__channel:*", "resetkeys", "~mortise:*"});
   expect_need("~mortise:*, and ~ with the names of its locks",
-              [&] { static_cast<void>(shop(redisson).lock("a").try_lock()); });
+              [&] { static_cast<void>(shop(redisson).make_lock("a").try_lock()); });
   change({"~*", "-unsubscribe"});
   Client holder = client();
-  Lock held = holder.lock("a");
+  Lock held = holder.make_lock("a");
   held.lock();
   expect_need("+unsubscribe",
-              [&] { static_cast<void>(shop(redisson).lock("a").try_lock_for(3s)); });
+              [&] { static_cast<void>(shop(redisson).make_lock("a").try_lock_for(3s)); });
   change({"+unsubscribe", "-scan"});
   expect_need("+scan", [&] { static_cast<void>(shop().list("")); });
   change({"+scan", "-exists"});
   held.unlock();
   Client lists = shop(redisson);
-  Lock lock = lists.lock("c");
+  Lock lock = lists.make_lock("c");
   ASSERT_TRUE(lock.try_lock());
   EXPECT_THAT(failure_of([&] { static_cast<void>(lists.list("")); }).text, HasSubstr("+exists"));
 }
@@ -201,7 +201,7 @@ TEST_F(RedisMissingRights, ThoseThatAreTakenAwayAreToldByWhoeverMeetsThem) {
     Client mine = shop();
     mine.check(1s);
     change({"-" + std::string(right)});
-    Lock lock = mine.lock(right);
+    Lock lock = mine.make_lock(right);
     const Failure failure = failure_of([&] { static_cast<void>(lock.try_lock()); });
     EXPECT_EQ(failure.code, Errc::denied) << right << ": " << failure.text;
     EXPECT_THAT(failure.text, HasSubstr("; user 'shop' needs "));

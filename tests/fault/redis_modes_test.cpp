@@ -28,17 +28,17 @@ TEST_F(RedisServers, ThatEvictKeysAreMisconfiguredUnlessThatIsAccepted) {
   EXPECT_EQ(failure.code, Errc::misconfigured);
   EXPECT_THAT(failure.text, HasSubstr("allkeys-lru"));
   EXPECT_THAT(failure.text, HasSubstr("noeviction"));
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   EXPECT_EQ(failure_of([&] { lock.lock(); }).code, Errc::misconfigured);
   Client accepts(server().url() + "?eviction=accepted");
-  Lock also = accepts.lock("a");
+  Lock also = accepts.make_lock("a");
   EXPECT_TRUE(also.try_lock_for(patience));
   EXPECT_EQ(also.release(), Released::released);
 }
 
 TEST_F(RedisServers, WithoutTheDatabaseThatIsWantedAreMisconfigured) {
   Client mine(server().url() + "/99");
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   Failure failure;
   EXPECT_LT(own_duration_of([&] { failure = failure_of([&] { lock.lock(); }); }), 1s);
   EXPECT_EQ(failure.code, Errc::misconfigured) << failure.text;
@@ -75,7 +75,7 @@ TEST_F(RedisServers, ThatFailSayNoPasswords) {
   Proxy proxy(server().port());
   const auto record = std::make_shared<Record>();
   Client mine(url + std::to_string(proxy.port()), {.give_up = 100ms, .observer = record});
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   const auto expect_silence = [&](const char* what) {
     const Failure failure = failure_of([&] { static_cast<void>(lock.try_lock_for(150ms)); });
     EXPECT_TRUE(failure) << what;
@@ -102,7 +102,7 @@ TEST_F(RedisServers, ThatFailSayNoPasswords) {
 TEST_F(RedisServers, InModeUnfairServeAWaiterWithinSixteenReleases) {
   const std::string url = server().url() + "?fair=no";
   Client mine(url);
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   lock.lock();
   Party waiter(Client(url), "a");
   auto served = waiter.start();
@@ -136,7 +136,7 @@ TEST_F(RedisInterop, EachSideKeepsTheOtherOut) {
   Redisson java(server());
   java.listen();
   Client mine = ours();
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   ASSERT_TRUE(java.try_lock());
   EXPECT_TRUE(java.try_lock()) << "it re-enters";
   EXPECT_FALSE(lock.try_lock());
@@ -172,7 +172,7 @@ TEST_F(RedisInterop, OurWaiterFindsWhatTheyFreedBeforeItListened) {
   Redisson java(server());
   ASSERT_TRUE(java.try_lock());
   Party waiter(Client(proxy.url() + "?interop=redisson"), "a");
-  Lock first = waiter.client().lock("first");
+  Lock first = waiter.client().make_lock("first");
   ASSERT_TRUE(first.try_lock());
   first.unlock();
   ASSERT_TRUE(eventually([&] { return proxy.connections(Proxy::Connections::inboxes) == 1; }));
@@ -190,7 +190,7 @@ TEST_F(RedisInterop, OurWaiterFindsWhatTheyFreedBeforeItListened) {
 // Until the server knows that it is one of ours who listens, each release keeps the lock for it.
 TEST_F(RedisInterop, OurWaiterIsKnownAsOneOfOursAsSoonAsItListens) {
   Client mine = ours();
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   ASSERT_TRUE(lock.try_lock());
   Party waiter(ours(), "a");
   auto served = waiter.start();
@@ -231,7 +231,7 @@ TEST_F(RedisInterop, WhoHasLostTheFirstPlaceListensNoMore) {
 TEST_F(RedisInterop, OurHolderLearnsOfAForcedUnlockAtOnce) {
   Redisson java(server());
   Client mine = ours();
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   // As soon as it is taken, and once it has been held for a while.
   for (const auto held_for : {0ms, 300ms}) {
     ASSERT_TRUE(lock.try_lock_for(patience));
@@ -248,7 +248,7 @@ TEST_F(RedisInterop, OurHolderLearnsOfAForcedUnlockAtOnce) {
 TEST_F(RedisInterop, OurHolderLearnsOfAForcedUnlockAlsoByAnotherInbox) {
   Redisson java(server());
   Client mine = ours();
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   ASSERT_TRUE(lock.try_lock_for(patience));
   const std::stop_token lost = lock.lost();
   EXPECT_TRUE(eventually([&] { return listeners() == 1; }));
@@ -262,7 +262,7 @@ TEST_F(RedisInterop, OurHolderLearnsOfAForcedUnlockAlsoByAnotherInbox) {
 // Redisson's waiters have the lock kept for them after a release: a holder that listens is none.
 TEST_F(RedisInterop, OurHolderThatListensKeepsNothingFromOurs) {
   Client mine = ours();
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   ASSERT_TRUE(lock.try_lock_for(patience));
   EXPECT_TRUE(eventually([&] { return listeners() == 1; }));
   EXPECT_EQ(lock.release(), Released::released);
@@ -300,7 +300,7 @@ TEST_F(RedisInterop, LeasesEndForBothSides) {
   Redisson java(server());
   ASSERT_TRUE(java.try_lock("500"));
   Client mine = ours();
-  Lock lock = mine.lock("a", {.lease = 500ms, .renew = false});
+  Lock lock = mine.make_lock("a", {.lease = 500ms, .renew = false});
   EXPECT_TRUE(lock.try_lock_for(500ms + 1s));
   EXPECT_TRUE(eventually([&] { return java.try_lock(); }, 500ms + slack));
   EXPECT_EQ(lock.valid_for(), 0ns) << "two held the lock";
@@ -328,7 +328,7 @@ TEST_F(RedisInterop, MixedWorkersNeverOverlap) {
     }
   });
   Client mine = ours();
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   Token last;
   for (int i = 0; i < grants; ++i) {
     const Guard guard(lock);

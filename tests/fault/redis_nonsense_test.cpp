@@ -29,7 +29,7 @@ class RedisNonsense : public ProxiedRedis<RedisScriptTest> {
 // Promise: S5
 TEST_F(RedisNonsense, AsTheAnswerToACallersCancelHasItCancelledAgain) {
   Client mine = ready_client();
-  Lock lock = mine.lock("a", long_lease);
+  Lock lock = mine.make_lock("a", long_lease);
   proxy().delay(300ms, 300ms, Proxy::Direction::to_client);
   Worker worker;
   std::error_code error;
@@ -47,7 +47,7 @@ TEST_F(RedisNonsense, AsTheAnswerToACallersCancelHasItCancelledAgain) {
 TEST_F(RedisNonsense, AsTheAnswerToAReleaseHasItReleasedAgain) {
   Client mine = ready_client();
   for (const std::string& instead : {ping, std::string("*2\r\n$4\r\nECHO\r\n$1\r\nZ\r\n")}) {
-    Lock lock = mine.lock("a", long_lease);
+    Lock lock = mine.make_lock("a", long_lease);
     ASSERT_TRUE(lock.try_lock_for(patience));
     proxy().replace_request(instead);
     std::error_code error;
@@ -75,7 +75,7 @@ TEST_F(RedisNonsense, AsTheAnswerToWhatIsGivenBackHasItGivenBackAgain) {
 TEST_F(RedisNonsense, AsTheAnswerToWhatACopyHasTakenHasItLookedForAgain) {
   ASSERT_TRUE(acquire('a').starts_with("G"));
   Client mine = ready_client();
-  Lock lock = mine.lock("a", {.lease = 6s});
+  Lock lock = mine.make_lock("a", {.lease = 6s});
   Worker worker;
   auto served = worker.start([&] { lock.lock(); });
   ASSERT_TRUE(come_to_wait("a"));

@@ -87,7 +87,7 @@ TEST_F(RedisNumbers, AreNoReasonToBelieveInALongerLeaseThanWasAskedFor) {
   mine.check(patience);
   proxy.refuse(true);
   proxy.cut_at(1, Proxy::Moment::reply);
-  Lock lock = mine.lock("a", {.lease = 5s, .renew = false});
+  Lock lock = mine.make_lock("a", {.lease = 5s, .renew = false});
   Worker worker;
   auto locked = worker.start([&] {
     lock.lock();

@@ -52,42 +52,42 @@ TEST_F(RedisOnceFaults, ARestartWithItsDataForgetsNothing) {
   static_cast<void>(server(options));
   Client one = client();
   Client other = client();
-  const Outcome done = one.once("done").run([] { return "done"; });
-  mortise::Run run = one.once("runs", {.lease = 30s}).begin();
+  const Outcome done = one.make_once("done").run([] { return "done"; });
+  mortise::Run run = one.make_once("runs", {.lease = 30s}).begin();
   ASSERT_TRUE(run);
-  { const mortise::Run given_back = one.once("given back").begin(); }
+  { const mortise::Run given_back = one.make_once("given back").begin(); }
   kill_and_start();
-  const Outcome later = other.once("done").run(never_run);
+  const Outcome later = other.make_once("done").run(never_run);
   expect_success(later, "done");
   EXPECT_EQ(later.token(), done.token());
-  EXPECT_EQ(other.once("runs", {.wait = 0s}).run(never_run).state(), KeyState::pending);
-  EXPECT_FALSE(other.once("runs").forget());
+  EXPECT_EQ(other.make_once("runs", {.wait = 0s}).run(never_run).state(), KeyState::pending);
+  EXPECT_FALSE(other.make_once("runs").forget());
   expect_success(run.succeed("after it"), "after it");
-  expect_success(other.once("runs").run(never_run), "after it");
-  EXPECT_EQ(other.once("given back").begin().number(), 2U);
+  expect_success(other.make_once("runs").run(never_run), "after it");
+  EXPECT_EQ(other.make_once("given back").begin().number(), 2U);
 }
 
 TEST_F(RedisOnceFaults, ARestartWithoutItsDataForgetsAllAndItsRunnerRecordsNothing) {
   Client one = client();
   Client other = client();
-  const Outcome done = one.once("done").run([] { return "done"; });
-  mortise::Run run = one.once("runs", {.lease = 30s}).begin();
+  const Outcome done = one.make_once("done").run([] { return "done"; });
+  mortise::Run run = one.make_once("runs", {.lease = 30s}).begin();
   ASSERT_TRUE(run);
   kill_and_start();
-  const Outcome again = other.once("done").run([] { return "again"; });
+  const Outcome again = other.make_once("done").run([] { return "again"; });
   expect_success(again, "again");
   EXPECT_GT(again.token(), done.token());
-  mortise::Run second = other.once("runs").begin();
+  mortise::Run second = other.make_once("runs").begin();
   ASSERT_TRUE(second) << "nothing is known of the first";
   EXPECT_EQ(second.number(), 1U);
   EXPECT_GT(second.token(), run.token());
   // By a connection that stands: what one that broke may have carried would be in doubt.
-  expect_success(one.once("done").look(), "again");
+  expect_success(one.make_once("done").look(), "again");
   const Outcome late = run.succeed("late");
   EXPECT_TRUE(late.lost());
   EXPECT_EQ(late.state(), KeyState::pending);
   expect_success(second.succeed("second"), "second");
-  expect_success(one.once("runs").look(), "second");
+  expect_success(one.make_once("runs").look(), "second");
 }
 
 // By each script the server has to be told anew, in the middle of what it is asked.
@@ -97,12 +97,13 @@ TEST_F(RedisOnceFaults, ForgottenScriptsCostARoundTripAndNothingElse) {
   const auto forget = [&] { server().talk().expect_ok({"SCRIPT", "FLUSH"}); };
   for (std::uint64_t round = 1; round <= 3; ++round) {
     forget();
-    mortise::Run run = one.once("key", {.repeat = Repeat::always}).begin();
+    mortise::Run run = one.make_once("key", {.repeat = Repeat::always}).begin();
     ASSERT_TRUE(run);
     EXPECT_EQ(run.number(), round);
     forget();
-    EXPECT_FALSE(other.once("key").forget());
-    auto waits = std::async(std::launch::async, [&] { return other.once("key").run(never_run); });
+    EXPECT_FALSE(other.make_once("key").forget());
+    auto waits =
+        std::async(std::launch::async, [&] { return other.make_once("key").run(never_run); });
     ASSERT_TRUE(eventually([&] {
       return !server().talk().command({"HGET", key("key") + "!", "w"}).is_nil();
     }));
@@ -111,33 +112,33 @@ TEST_F(RedisOnceFaults, ForgottenScriptsCostARoundTripAndNothingElse) {
     forget();
     expect_success(waits.get(), "done", round);
     forget();
-    expect_success(other.once("key").look(), "done", round);
+    expect_success(other.make_once("key").look(), "done", round);
   }
   forget();
-  EXPECT_TRUE(one.once("key").forget());
+  EXPECT_TRUE(one.make_once("key").forget());
   forget();
-  { const mortise::Run given_back = one.once("key").begin(); }
-  EXPECT_EQ(one.once("key").look().state(), KeyState::pending);
+  { const mortise::Run given_back = one.make_once("key").begin(); }
+  EXPECT_EQ(one.make_once("key").look().state(), KeyState::pending);
 }
 
 TEST_F(RedisOnceFaults, ABeginningThatArrivesAfterItsOutcomeRunsNothing) {
   Client mine = ready_client();
   keep_requests();
-  mortise::Run run = mine.once("a", {.lease = short_lease}).begin();
+  mortise::Run run = mine.make_once("a", {.lease = short_lease}).begin();
   ASSERT_TRUE(run);
   expect_success(run.succeed("done"), "done");
   deliver();
   Client other = client();
-  const Outcome later = other.once("a", {.wait = 0s}).run(never_run);
+  const Outcome later = other.make_once("a", {.wait = 0s}).run(never_run);
   expect_success(later, "done");
   // Where it would run the key again it must not, either.
   keep_requests();
-  mortise::Run failing = mine.once("b", {.lease = short_lease}).begin();
+  mortise::Run failing = mine.make_once("b", {.lease = short_lease}).begin();
   ASSERT_TRUE(failing);
   EXPECT_EQ(failing.fail("no").state(), KeyState::failed);
   deliver();
-  EXPECT_EQ(other.once("b").look().state(), KeyState::failed);
-  mortise::Run next = other.once("b", {.wait = 0s}).begin();
+  EXPECT_EQ(other.make_once("b").look().state(), KeyState::failed);
+  mortise::Run next = other.make_once("b", {.wait = 0s}).begin();
   ASSERT_TRUE(next) << "it is kept for nobody";
   EXPECT_EQ(next.number(), 2U);
 }
@@ -146,41 +147,41 @@ TEST_F(RedisOnceFaults, ABeginningThatArrivesAfterItsOutcomeRunsNothing) {
 TEST_F(RedisOnceFaults, AConclusionThatArrivesAfterItsLeaseRecordsNothing) {
   Client mine = ready_client();
   Client other = client();
-  mortise::Run run = mine.once("a", {.lease = short_lease}).begin();
+  mortise::Run run = mine.make_once("a", {.lease = short_lease}).begin();
   ASSERT_TRUE(run);
   keep_requests();
   proxy().refuse(true);
   std::error_code ec;
   static_cast<void>(run.succeed("late", ec));
   EXPECT_EQ(ec, Errc::in_doubt);
-  mortise::Run second = other.once("a").begin();  // waits for the end of the lease
+  mortise::Run second = other.make_once("a").begin();  // waits for the end of the lease
   ASSERT_TRUE(second);
   EXPECT_EQ(second.number(), 2U);
   deliver();
-  EXPECT_EQ(other.once("a").look().state(), KeyState::pending);
+  EXPECT_EQ(other.make_once("a").look().state(), KeyState::pending);
   expect_success(second.succeed("second"), "second", 2);
   // Said again in the background, as long as that has a sense.
   proxy().refuse(false);
   proxy().heal();
   std::this_thread::sleep_for(short_lease);
-  expect_success(other.once("a").look(), "second", 2);
+  expect_success(other.make_once("a").look(), "second", 2);
 }
 
 TEST_F(RedisOnceFaults, AConclusionThatArrivesTwiceIsRecordedOnce) {
   Client mine = ready_client();
   Client other = client();
-  mortise::Run run = mine.once("a").begin();
+  mortise::Run run = mine.make_once("a").begin();
   ASSERT_TRUE(run);
   keep_requests();
   std::error_code ec;
   static_cast<void>(run.fail("no", ec));
   // It is said again by the next connection, whose answer the caller may yet see.
   EXPECT_TRUE(!ec || ec == Errc::in_doubt) << ec.message();
-  ASSERT_TRUE(eventually([&] { return other.once("a").look().state() == KeyState::failed; }));
-  mortise::Run second = other.once("a").begin();
+  ASSERT_TRUE(eventually([&] { return other.make_once("a").look().state() == KeyState::failed; }));
+  mortise::Run second = other.make_once("a").begin();
   ASSERT_TRUE(second);
   deliver();
-  EXPECT_EQ(other.once("a").look().state(), KeyState::pending);
+  EXPECT_EQ(other.make_once("a").look().state(), KeyState::pending);
   expect_success(second.succeed("yes"), "yes", 2);
 }
 
@@ -189,34 +190,34 @@ TEST_F(RedisOnceFaults, AConclusionThatArrivesTwiceIsRecordedOnce) {
 TEST_F(RedisOnceFaults, AForgetInDoubtDoesNotGoOn) {
   Client mine(proxy().url());
   Client other(server().url());
-  Once key = mine.once("key");
+  Once key = mine.make_once("key");
   EXPECT_EQ(key.look().state(), KeyState::absent);
   proxy().blackhole(true);
   std::error_code why;
   EXPECT_FALSE(key.forget(why));
   EXPECT_EQ(why, Errc::in_doubt);
-  expect_success(other.once("key").run([] { return "first"; }), "first");
+  expect_success(other.make_once("key").run([] { return "first"; }), "first");
   proxy().blackhole(false);
   mine.check(patience);
-  expect_success(other.once("key").run([] { return "second"; }), "first");
+  expect_success(other.make_once("key").run([] { return "second"; }), "first");
 }
 
 // Not that of a request that was sent before it came, and was handed to it.
 TEST_F(RedisOnceFaults, ACallerIsToldWhatWasAskedSinceItCame) {
   Client mine(proxy().url());
   Client other(server().url());
-  expect_success(other.once("key").run([] { return "old"; }), "old");
+  expect_success(other.make_once("key").run([] { return "old"; }), "old");
   mine.check(patience);
   proxy().delay(600ms, 600ms, Proxy::Direction::to_client);
   const std::uint64_t before = scripts();
   auto first = std::async(std::launch::async, [&] {
     std::error_code why;
-    return mine.once("key", {.wait = 300ms}).begin(why).outcome();
+    return mine.make_once("key", {.wait = 300ms}).begin(why).outcome();
   });
   ASSERT_TRUE(eventually([&] { return scripts() > before; })) << "it has not asked";
-  EXPECT_TRUE(other.once("key").forget());
-  expect_success(other.once("key").run([] { return "new"; }), "new");
-  const mortise::Run second = mine.once("key", {.wait = 10s}).begin();
+  EXPECT_TRUE(other.make_once("key").forget());
+  expect_success(other.make_once("key").run([] { return "new"; }), "new");
+  const mortise::Run second = mine.make_once("key", {.wait = 10s}).begin();
   first.wait();
   expect_success(second.outcome(), "new");
 }

@@ -29,7 +29,10 @@ class LongRedisParkedWaiter : public RedisTest {
   class Served {
    public:
     Served(LongRedisParkedWaiter& test, std::string name)
-        : test_(test), client_(test.client()), lock_(client_.lock(name)), name_(std::move(name)) {}
+        : test_(test),
+          client_(test.client()),
+          lock_(client_.make_lock(name)),
+          name_(std::move(name)) {}
     [[nodiscard]] Client& client() noexcept { return client_; }
     /// One hand-over from a lock of another client on the same name.
     void round(Lock& held) {
@@ -69,15 +72,15 @@ TEST_F(LongRedisParkedWaiter, IsServedAsSoonAsOneWhoseClientIsIdle) {
   const auto keep_busy = [&](Client& of, std::vector<std::jthread>& threads) {
     for (int i = 0; i < busy_threads; ++i) {
       threads.emplace_back([&of, &stop, i] {
-        Lock own = of.lock("own" + std::to_string(i));
+        Lock own = of.make_lock("own" + std::to_string(i));
         while (!stop.load()) {
           const std::lock_guard hold(own);
         }
       });
     }
   };
-  Lock held_control = holder.lock(control.name());
-  Lock held_measured = holder.lock(measured.name());
+  Lock held_control = holder.make_lock(control.name());
+  Lock held_measured = holder.make_lock(measured.name());
   {
     std::vector<std::jthread> threads;
     keep_busy(measured.client(), threads);
@@ -99,9 +102,9 @@ TEST_F(LongRedisParkedWaiter, CostsTheOtherCallersOfItsClientNothing) {
   constexpr int cycles = 200;
   Client holder = client();
   Client one = client();
-  Lock held = holder.lock("parked");
-  Lock wanted = one.lock("parked");
-  Lock own = one.lock("own");
+  Lock held = holder.make_lock("parked");
+  Lock wanted = one.make_lock("parked");
+  Lock own = one.make_lock("own");
   const auto cycle = [&] {
     const Instant began = BootClock::now();
     for (int i = 0; i < cycles; ++i) {

@@ -17,7 +17,7 @@ class ProxiedRedis : public Base {
   /// A client whose connections stand.
   [[nodiscard]] Client ready_client() {
     Client mine(proxy().url());
-    Lock first = mine.lock("first");
+    Lock first = mine.make_lock("first");
     first.lock();
     first.unlock();
     EXPECT_TRUE(eventually([&] { return proxy().connections(Proxy::Connections::inboxes) == 1; }));

@@ -23,7 +23,7 @@ model::Process start_process(const std::string& url, const contract::Line& tells
                              const LockOptions& options = {}) {
   return model::Process::fork_child([&] {
     Client mine(url);
-    Lock lock = mine.lock("a", options);
+    Lock lock = mine.make_lock("a", options);
     lock.lock();
     tells.tell('h');
     static_cast<void>(contract::Line().hear(killed_after));
@@ -36,7 +36,7 @@ TEST_F(RedisPushes, AWaiterWhosePushesAreLostIsServedWithinTheFallbackPeriod) {
   Proxy proxy(server().port());
   proxy.lose_push(1);
   Client theirs = client();
-  Lock lock = theirs.lock("a");
+  Lock lock = theirs.make_lock("a");
   Party waiter(Client(proxy.url()), "a");
   for (int i = 0; i < 3; ++i) {
     lock.lock();
@@ -54,7 +54,7 @@ TEST_F(RedisPushes, APushThatIsLaterThanItsProvisionalLeaseIsNotBelieved) {
   Proxy proxy(server().port());
   proxy.delay_push(3s, 3s);
   Client theirs = client();
-  Lock lock = theirs.lock("a");
+  Lock lock = theirs.make_lock("a");
   lock.lock();
   Party late(Client(proxy.url()), "a");
   // Its fallback would find the grant sooner than the push does: that is kept from it as well, and
@@ -91,7 +91,7 @@ TEST_F(RedisPushes, APushThatIsLaterThanItsProvisionalLeaseIsNotBelieved) {
 TEST_F(RedisPushes, AnInboxThatIsSilentlyGoneIsReplacedWhileSomebodyWaits) {
   Proxy proxy(server().port());
   Client theirs = client();
-  Lock lock = theirs.lock("a");
+  Lock lock = theirs.make_lock("a");
   lock.lock();
   Party waiter(Client(proxy.url()), "a");
   auto served = waiter.start();
@@ -110,7 +110,7 @@ TEST_F(RedisPushes, ALatePushOfAGrantThatTheReplyToldFirstChangesNothing) {
   Proxy proxy(server().port());
   proxy.delay_push(1300ms, 1300ms);
   Client theirs = client();
-  Lock lock = theirs.lock("a");
+  Lock lock = theirs.make_lock("a");
   lock.lock();
   Party late(Client(proxy.url()), "a", {.lease = 6s});
   auto served = late.start();
@@ -131,7 +131,7 @@ TEST_F(RedisPushes, ALatePushOfAGrantThatTheReplyToldFirstChangesNothing) {
 TEST_F(RedisPushes, AnOlderPushThatComesIntoALaterHoldDoesNotEndIt) {
   Proxy proxy(server().port());
   Client theirs = client();
-  Lock lock = theirs.lock("a");
+  Lock lock = theirs.make_lock("a");
   lock.lock();
   Party late(Client(proxy.url()), "a");
   auto served = late.start();
@@ -161,10 +161,10 @@ TEST_F(RedisPushes, AGrantThatCameWhenNobodyWantedItIsGivenBack) {
   Proxy proxy(server().port());
   proxy.delay_push(600ms, 600ms);
   Client theirs = client();
-  Lock lock = theirs.lock("a");
+  Lock lock = theirs.make_lock("a");
   lock.lock();
   Client mine(proxy.url());
-  Lock waits = mine.lock("a");
+  Lock waits = mine.make_lock("a");
   Worker waiter;
   auto gives_up = waiter.start([&] { return waits.try_lock_for(250ms); });
   ASSERT_TRUE(come_to_wait("a"));
@@ -203,7 +203,7 @@ TEST_F(RedisPushes, AMonitorDoesNotKeepASilentWaiterAlive) {
   RedisTalk hears = monitor();
   Proxy proxy(server().port());
   Client theirs = client();
-  Lock lock = theirs.lock("a");
+  Lock lock = theirs.make_lock("a");
   lock.lock();
   Party silent(Client(proxy.url()), "a", {.lease = 2s});
   auto silent_call = silent.start();
@@ -237,7 +237,7 @@ TEST_F(RedisPushes, AForkedChildOfAWaiterDoesNotKeepHimAlive) {
   ASSERT_EQ(holds.hear(patience), 'h');
   model::Process dead = model::Process::fork_child([&] {
     Client mine(url);
-    Lock lock = mine.lock("a");
+    Lock lock = mine.make_lock("a");
     std::thread waiter([&] { lock.lock(); });
     if (!come_to_wait("a", 1)) return 1;
     if (::fork() == 0) {

@@ -216,14 +216,14 @@ TEST_F(RedisReadersQueue, WhoNeedsRedissonsKeyTakesTurnsWithReaders) {
 TEST_F(RedisReadersQueue, IsNotHadWithInterop) {
   Client keyed(server().url() + "?interop=redisson");
   EXPECT_EQ(keyed.capabilities().shared_mode, Support::no);
-  const Failure refused = failure_of([&] { static_cast<void>(keyed.read_write_lock("a")); });
+  const Failure refused = failure_of([&] { static_cast<void>(keyed.make_read_write_lock("a")); });
   EXPECT_EQ(refused.code, Errc::unsupported);
   Client fair = client();
   Client unfair(server().url() + "?fair=no");
-  Lock writer = keyed.lock("a");
+  Lock writer = keyed.make_lock("a");
   for (Client* const each : {&fair, &unfair}) {
     EXPECT_EQ(each->capabilities().shared_mode, Support::yes);
-    Lock reader = each->lock("a", {.mode = Mode::shared});
+    Lock reader = each->make_lock("a", {.mode = Mode::shared});
     reader.lock();
     EXPECT_FALSE(writer.try_lock());
     EXPECT_EQ(reader.release(), Released::released);
@@ -257,8 +257,8 @@ TEST_F(RedisReadersQueue, WithoutMemoryReadersAreRenewedAndLetInButNoneComes) {
 TEST_F(RedisReadersQueue, AnAdministratorEndsThemAllAndEachIsTold) {
   Client one = client();
   Client other = client();
-  Lock a = one.lock("a", {.lease = 30s, .mode = Mode::shared});
-  Lock b = other.lock("a", {.lease = 30s, .mode = Mode::shared});
+  Lock a = one.make_lock("a", {.lease = 30s, .mode = Mode::shared});
+  Lock b = other.make_lock("a", {.lease = 30s, .mode = Mode::shared});
   a.lock();
   b.lock();
   const auto found = redis::force_release(server().url(), "a", patience);
@@ -268,7 +268,7 @@ TEST_F(RedisReadersQueue, AnAdministratorEndsThemAllAndEachIsTold) {
     EXPECT_TRUE(eventually([&] { return each->lost().stop_requested(); }));
     EXPECT_EQ(each->release(), Released::was_lost);
   }
-  Lock writer = one.lock("a");
+  Lock writer = one.make_lock("a");
   EXPECT_TRUE(writer.try_lock());
   writer.unlock();
 }

@@ -20,7 +20,7 @@ class RedisReasons : public RedisTest {
  protected:
   void hold(const std::string& url) {
     client_.emplace(url, ClientOptions{.observer = record_});
-    lock_.emplace(client_->lock("a", {.lease = lease}));
+    lock_.emplace(client_->make_lock("a", {.lease = lease}));
     lock_->lock();
   }
   void cut() { server().talk().expect_ok({"CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"}); }

@@ -47,9 +47,9 @@ class RedisReplicas : public RedisSentinelTest {
     RedisSentinels all(options);
     Client mine(all.url(one));
     Client other(all.url(one), {.give_up = 2min});
-    Lock lock = mine.lock("a", {.lease = 2min});  // longer than the sentinels ever take
-    Lock theirs = other.lock("a");
-    EXPECT_TRUE(other.lock("b").try_lock());
+    Lock lock = mine.make_lock("a", {.lease = 2min});  // longer than the sentinels ever take
+    Lock theirs = other.make_lock("a");
+    EXPECT_TRUE(other.make_lock("b").try_lock());
     lock.lock();
     all[0].kill();
     const Token token = lock.token();
@@ -88,7 +88,7 @@ class RedisReplicasLong : public RedisReplicas {};
 // Promise: S1
 TEST_F(RedisReplicas, WhatIsToldTheReplicaHas) {
   Client mine = client({}, one);
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   for (int i = 0; i < 50; ++i) {
     lock.lock();
     const std::string there = owner_at(1, "a");
@@ -101,7 +101,7 @@ TEST_F(RedisReplicas, WhatIsToldTheReplicaHas) {
 // Promise: S1, L3
 TEST_F(RedisReplicas, WithoutThemNobodyIsToldAndTheWordsSaySo) {
   Client mine = client({}, one);
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   lock.lock();
   lock.unlock();
   servers()[1].stop();
@@ -150,7 +150,7 @@ TEST_F(RedisReplicas, ACheckWhoseCallerHasGoneIsNotRepeated) {
 // Promise: S1
 TEST_F(RedisReplicas, AWaiterIsServedOnlyWhereTheReplicaHasItToo) {
   Client mine = client({}, one);
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   Party waiter(client({}, one), "a");
   for (int i = 0; i < 5; ++i) {
     lock.lock();
@@ -181,7 +181,7 @@ TEST_F(RedisReplicas, AWaiterIsServedOnlyWhereTheReplicaHasItToo) {
 // Promise: S1, S6
 TEST_F(RedisReplicas, ARenewalThatTheReplicaHasNotMovesNoDeadline) {
   Client mine = client({}, one);
-  Lock lock = mine.lock("a", {.lease = 1500ms});
+  Lock lock = mine.make_lock("a", {.lease = 1500ms});
   lock.lock();
   const auto deadline = [&] { return std::chrono::steady_clock::now() + lock.valid_for(); };
   const auto first = deadline();
@@ -198,10 +198,10 @@ TEST_F(RedisReplicas, ARenewalThatTheReplicaHasNotMovesNoDeadline) {
 TEST_F(RedisReplicas, WithoutTheOptionAKilledMasterMayTakeAGrantWithIt) {
   Client mine = client();
   Client other = client();
-  Lock lock = mine.lock("a", {.lease = 20s});
-  Lock theirs = other.lock("a");
+  Lock lock = mine.make_lock("a", {.lease = 20s});
+  Lock theirs = other.make_lock("a");
   for (Client* each : {&mine, &other}) {
-    Lock first = each->lock("first");
+    Lock first = each->make_lock("first");
     first.lock();
     first.unlock();
   }
@@ -234,7 +234,7 @@ TEST_F(RedisReplicasLong, AKilledMasterTakesNoGrantWithItInTwoHundredTries) {
 // Promise: S1
 TEST_F(RedisReplicas, AnOldMasterGrantsNothingOnceItsReplicaHasItsPlace) {
   Client old("redis://127.0.0.1:" + std::to_string(servers()[0].port()) + "?" + one);
-  Lock lock = old.lock("a");
+  Lock lock = old.make_lock("a");
   lock.lock();
   lock.unlock();
   // By hand, so that nobody tells the old one.
@@ -255,7 +255,7 @@ TEST_F(RedisReplicas, WithoutTheRightItIsDeniedInWords) {
   using Word = std::istream_iterator<std::string>;
   servers()[0].talk().expect_ok(RedisTalk::Command(Word(words), Word()));
   Client mine("redis://shop:Xu8@127.0.0.1:" + std::to_string(servers()[0].port()) + "?" + one);
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   const Failure failure = failure_of([&] { static_cast<void>(lock.try_lock_for(2s)); });
   EXPECT_EQ(failure.code, Errc::denied) << failure.text;
   EXPECT_THAT(failure.text, HasSubstr("; user 'shop' needs +wait"));
@@ -268,14 +268,14 @@ TEST_F(RedisReplicas, WithoutTheRightItIsDeniedInWords) {
 // Many that are granted at once share what is asked of the replicas.
 TEST_F(RedisReplicas, OneQuestionIsAboutAllThatWereGranted) {
   Client mine = client({}, one);
-  ASSERT_TRUE(mine.lock("first").try_lock());
+  ASSERT_TRUE(mine.make_lock("first").try_lock());
   servers()[0].talk().expect_ok({"CONFIG", "RESETSTAT"});
   constexpr int threads = 16;
   constexpr int each = 25;
   std::vector<std::thread> all;
   for (int i = 0; i < threads; ++i) {
     all.emplace_back([&mine, i] {
-      Lock lock = mine.lock(std::to_string(i));
+      Lock lock = mine.make_lock(std::to_string(i));
       for (int left = each; left > 0; --left) {
         lock.lock();
         lock.unlock();

@@ -113,7 +113,7 @@ TEST_F(RedisRequesters, ALateOneDoesNotJoinTheQueueBehindTheCancel) {
   const unsigned last = places();
   ASSERT_GE(last, 1U);
   Client other = client();
-  Lock theirs = other.lock("a");
+  Lock theirs = other.make_lock("a");
   for (unsigned place = 1; place <= last; ++place) {
     SCOPED_TRACE("before mutex " + std::to_string(place) + " of " + std::to_string(last));
     theirs.lock();

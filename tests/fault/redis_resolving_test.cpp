@@ -67,7 +67,7 @@ TEST(RedisResolving, ADeadNameServerCostsNoCallMoreThanItsTime) {
   model::Process child = model::Process::fork_child([&] {
     if (!enter_a_world_without_names(directory.file("resolv.conf"))) return not_possible;
     std::optional<Client> mine(std::string("redis://") + host);
-    Lock lock = mine->lock("a");
+    Lock lock = mine->make_lock("a");
     std::error_code error;
     found->try_lock_for =
         duration_of([&] { static_cast<void>(lock.try_lock_for(200ms, error)); }).count();
@@ -108,7 +108,7 @@ TEST(RedisResolving, ShortLivedClientsLeaveNoThreadsBehindADeadNameServer) {
     const auto come_and_go = [&](const std::string& url) {
       Client mine(url);
       std::error_code error;
-      return !mine.lock("a").try_lock_for(1ms, error);
+      return !mine.make_lock("a").try_lock_for(1ms, error);
     };
     bool all_fail = true;
     for (int i = 0; i < 300; ++i) {
@@ -160,7 +160,7 @@ TEST_P(RedisAddresses, ASilentOneLeavesTheNextOneItsTime) {
     if (!name_two(directory.file("hosts"))) return not_possible;
     if (!test::keep_silent_at(dead_address, port, GetParam())) return not_possible;
     Client mine("redis://" + std::string(two) + ":" + std::to_string(port));
-    Lock lock = mine.lock("a");
+    Lock lock = mine.make_lock("a");
     std::error_code error;
     return lock.try_lock_for(10s, error) ? 0 : 1;
   });
@@ -194,7 +194,7 @@ TEST_F(RedisReconnecting, ACutConnectionCostsNoHoldWhereTheFirstAddressIsDead) {
     Client mine(url);
     LockOptions brief;
     brief.lease = 3s;
-    Lock lock = mine.lock("a", brief);
+    Lock lock = mine.make_lock("a", brief);
     lock.lock();
     RedisTalk talk = server().talk();
     times->again = test::best_of(5, 200ms, [&] {

@@ -18,7 +18,7 @@ class RedisRestart : public RedisTest {
 TEST_F(RedisRestart, WithoutPersistenceAHoldIsLostAndItsHolderTold) {
   const auto record = std::make_shared<Record>();
   Client mine = client({.observer = record});
-  Lock lock = mine.lock("a", {.lease = 1500ms});
+  Lock lock = mine.make_lock("a", {.lease = 1500ms});
   lock.lock();
   const std::stop_token lost = lock.lost();
   kill_and_start();
@@ -33,8 +33,8 @@ TEST_F(RedisRestart, WithoutPersistenceAHoldIsLostAndItsHolderTold) {
 TEST_F(RedisRestart, WithoutPersistenceTheNextTokenIsLarger) {
   Client mine = client();
   Client other = client();
-  Lock lock = mine.lock("a", {.lease = 1500ms});
-  Lock next = other.lock("a");
+  Lock lock = mine.make_lock("a", {.lease = 1500ms});
+  Lock next = other.make_lock("a");
   Token last;
   for (int round = 0; round < 3; ++round) {
     const Guard old(lock);
@@ -49,7 +49,7 @@ TEST_F(RedisRestart, WithoutPersistenceTheNextTokenIsLarger) {
 
 TEST_F(RedisRestart, WithoutPersistenceAWaiterIsServedAndOnlyHeHolds) {
   Client mine = client();
-  Lock lock = mine.lock("a", {.lease = 3s});
+  Lock lock = mine.make_lock("a", {.lease = 3s});
   lock.lock();
   Party waiter(client(), "a");
   auto served = waiter.start();

@@ -29,7 +29,7 @@ class RedisRights : public RedisTest {
 
   /// Every way to ask is refused at once, whatever the wait. @return the words
   std::string expect_denied(Client& client) {
-    Lock lock = client.lock("a");
+    Lock lock = client.make_lock("a");
     std::string words;
     const auto expect = [&](const char* what, auto call) {
       Failure failure;
@@ -91,7 +91,7 @@ TEST_F(RedisRights, WhatTheUserWithoutAPasswordLacksIsNamed) {
   EXPECT_THAT(expect_denied(mine), HasSubstr("; user 'default' needs +eval"));
   change({"+@scripting", "-hset"});
   EXPECT_THAT(failure_of([&] { mine.check(10s); }).text, HasSubstr("+hset"));
-  const Failure failure = failure_of([&] { static_cast<void>(mine.lock("a").try_lock()); });
+  const Failure failure = failure_of([&] { static_cast<void>(mine.make_lock("a").try_lock()); });
   EXPECT_EQ(failure.code, Errc::denied);
   EXPECT_THAT(failure.text, HasSubstr("; user 'default' needs "));
   EXPECT_THAT(failure.text, HasSubstr("+hset"));
@@ -99,11 +99,11 @@ TEST_F(RedisRights, WhatTheUserWithoutAPasswordLacksIsNamed) {
   EXPECT_THAT(expect_denied(mine), HasSubstr("; user 'default' needs ~mortise:*"));
   change({"~*"});
   Client other = client();
-  Lock held = other.lock("b");
+  Lock held = other.make_lock("b");
   held.lock();
   change({"-subscribe"});
   Client waits = client();
-  EXPECT_THAT(failure_of([&] { static_cast<void>(waits.lock("b").try_lock_for(10s)); }).text,
+  EXPECT_THAT(failure_of([&] { static_cast<void>(waits.make_lock("b").try_lock_for(10s)); }).text,
               HasSubstr("; user 'default' needs +subscribe"));
   change({"+subscribe"});
   held.unlock();
@@ -113,7 +113,7 @@ TEST_F(RedisRights, WhatTheUserWithoutAPasswordLacksIsNamed) {
 TEST_F(RedisRights, NoRightToTheKeysIsDeniedAtOnce) {
   serve("resetkeys ~other:*");
   Client mine = shop();
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   for (const auto wait : {std::chrono::nanoseconds(0), std::chrono::nanoseconds(10s), forever}) {
     Failure failure;
     EXPECT_LT(own_duration_of([&] {
@@ -128,7 +128,7 @@ TEST_F(RedisRights, NoRightToTheKeysIsDeniedAtOnce) {
 TEST_F(RedisRights, NoRightToScriptsIsDeniedAtOnce) {
   serve("-eval -evalsha");
   Client mine = shop();
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   const Failure failure = failure_of([&] { lock.lock(); });
   EXPECT_EQ(failure.code, Errc::denied);
   EXPECT_THAT(failure.text, HasSubstr("NOPERM"));
@@ -138,10 +138,10 @@ TEST_F(RedisRights, NoRightToScriptsIsDeniedAtOnce) {
 TEST_F(RedisRights, NoRightToListenDeniesWaitingAndLeavesNothing) {
   serve("-subscribe");
   Client holder = client();
-  Lock held = holder.lock("a");
+  Lock held = holder.make_lock("a");
   held.lock();
   Client mine = shop();
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   Failure failure;
   EXPECT_LT(own_duration_of([&] { failure = failure_of([&] { lock.lock(); }); }), 1s);
   EXPECT_EQ(failure.code, Errc::denied) << failure.text;
@@ -155,7 +155,7 @@ TEST_F(RedisRights, NoRightToListenDeniesWaitingAndLeavesNothing) {
 TEST_F(RedisRights, AReleaseThatMayNotPublishLosesNoWaiter) {
   serve("");
   Client mine = shop();
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   lock.lock();
   server().talk().expect_ok({"ACL", "SETUSER", "shop", "-publish"});
   Party waiter(client(), "a");
@@ -171,7 +171,7 @@ TEST_F(RedisRights, AReleaseThatMayNotPublishLosesNoWaiter) {
 TEST_F(RedisRights, RightsThatAreTakenAwayHaveTheHoldLostByTheClock) {
   serve("");
   Client mine = shop();
-  Lock lock = mine.lock("a", {.lease = 900ms});
+  Lock lock = mine.make_lock("a", {.lease = 900ms});
   lock.lock();
   server().talk().expect_ok({"ACL", "SETUSER", "shop", "resetkeys"});
   EXPECT_TRUE(eventually([&] { return lock.lost().stop_requested(); }, 900ms + allowance + slack));
@@ -188,10 +188,10 @@ TEST_F(RedisRights, ANameThatIsTakenAwayCostsNoOtherHold) {
   Client mine = shop();
   std::deque<Lock> kept;
   for (int i = 0; i < 5; ++i) {
-    kept.push_back(mine.lock("kept/" + std::to_string(i), {.lease = 2s}));
+    kept.push_back(mine.make_lock("kept/" + std::to_string(i), {.lease = 2s}));
     kept.back().lock();
   }
-  Lock taken = mine.lock("taken", {.lease = 2s});
+  Lock taken = mine.make_lock("taken", {.lease = 2s});
   taken.lock();
   server().talk().expect_ok({"ACL", "SETUSER", "shop", "resetkeys", "~mortise:{kept*"});
   EXPECT_TRUE(eventually([&] { return taken.lost().stop_requested(); }, 2s + allowance + slack));

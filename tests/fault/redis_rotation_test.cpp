@@ -54,7 +54,7 @@ TEST_F(RedisRotation, OfTheAuthorityCostsNoHold) {
   serve(RedisServerOptions::Tls::server_certificate);
   copy(certificates_.ca(), file("ca.pem"));
   Client mine(server().tls_url() + "?ca=" + file("ca.pem"));
-  Lock lock = mine.lock("a", {.lease = 3s});
+  Lock lock = mine.make_lock("a", {.lease = 3s});
   lock.lock();
   set("tls-cert-file", certificates_.other_server_certificate());
   std::ofstream(file("ca.pem")) << "-----BEGIN CERTIFICATE-----\nMIIB";
@@ -74,7 +74,7 @@ TEST_F(RedisRotation, OfTheClientsCertificateCostsNoHold) {
   copy(certificates_.client_key(), file("key.pem"));
   Client mine(server().tls_url() + "?ca=" + certificates_.ca() + "&cert=" + file("cert.pem") +
               "&key=" + file("key.pem"));
-  Lock lock = mine.lock("a", {.lease = 3s});
+  Lock lock = mine.make_lock("a", {.lease = 3s});
   lock.lock();
   set("tls-ca-cert-file", certificates_.other_ca());
   copy(certificates_.other_client_certificate(),
@@ -90,7 +90,7 @@ TEST_F(RedisRotation, OfThePasswordCostsNoHold) {
   serve(RedisServerOptions::Tls::none, "first-Xu8");
   std::ofstream(file("password")) << "first-Xu8\n";
   Client mine(server().url() + "?password-file=" + file("password"));
-  Lock lock = mine.lock("a", {.lease = 3s});
+  Lock lock = mine.make_lock("a", {.lease = 3s});
   lock.lock();
   server().talk().expect_ok({"CONFIG", "SET", "requirepass", "second-Xu8"});
   std::ofstream(file("password")) << "";
@@ -111,7 +111,7 @@ TEST_F(RedisRotation, AWaiterOutlivesIt) {
   std::filesystem::remove(file("password"));
   hang_up();
   Worker worker;
-  auto locked = worker.start([&] { return mine.lock("a").try_lock_for(patience); });
+  auto locked = worker.start([&] { return mine.make_lock("a").try_lock_for(patience); });
   EXPECT_FALSE(comes(locked, 300ms));
   std::ofstream(file("password")) << "first-Xu8\n";
   ASSERT_TRUE(comes(locked));

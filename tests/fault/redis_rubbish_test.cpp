@@ -54,7 +54,7 @@ TEST_F(RedisRubbish, InPlaceOfAnAcquiresReplyIsNoHold) {
   Client mine = ready_client();
   for (const std::string& bytes : rubbish(random)) {
     const std::string about = ::testing::PrintToString(bytes.substr(0, 60));
-    Lock lock = mine.lock("a", {.lease = 6s});
+    Lock lock = mine.make_lock("a", {.lease = 6s});
     proxy().garbage(bytes, Proxy::Replies::scripts);
     std::error_code error;
     bool held = false;
@@ -73,7 +73,7 @@ TEST_F(RedisRubbish, InPlaceOfAnAcquiresReplyIsNoHold) {
 // What it cannot answer is to be taken back, so that it is connected to again and again.
 TEST_F(RedisRubbish, InPlaceOfEveryReplyIsNoReasonToConnectWithoutAPause) {
   Client mine = ready_client();
-  Lock lock = mine.lock("a", {.lease = 20s});
+  Lock lock = mine.make_lock("a", {.lease = 20s});
   RedisTalk talk = server().talk();
   const auto connected = [&] {
     return std::stoull(talk.info("stats").at("total_connections_received"));
@@ -134,7 +134,7 @@ TEST_F(RedisRubbish, InPlaceOfAReleasesReplyFreesTheLock) {
   Client mine = ready_client();
   for (const std::string& bytes : rubbish(random)) {
     const std::string about = ::testing::PrintToString(bytes.substr(0, 60));
-    Lock lock = mine.lock("a", {.lease = 10s});
+    Lock lock = mine.make_lock("a", {.lease = 10s});
     ASSERT_TRUE(lock.try_lock_for(patience)) << about;
     proxy().garbage(bytes, Proxy::Replies::scripts);
     std::error_code error;
@@ -148,7 +148,7 @@ TEST_F(RedisRubbish, InPlaceOfAReleasesReplyFreesTheLock) {
 TEST_F(RedisRubbish, InTheInboxIsNoGrant) {
   const base::SplitMix random(model::test_seed());
   Client theirs = client();
-  Lock lock = theirs.lock("a");
+  Lock lock = theirs.make_lock("a");
   lock.lock();
   Party waiter(ready_client(), "a", briefly);
   auto served = waiter.start();
@@ -173,7 +173,7 @@ TEST_F(RedisRubbish, InTheInboxIsNoGrant) {
 
 TEST_F(RedisRubbish, APushBeyondTheLimitCostsTheConnectionAndNotTheWaiter) {
   Client theirs = client();
-  Lock lock = theirs.lock("a");
+  Lock lock = theirs.make_lock("a");
   lock.lock();
   Party waiter(client(), "a", briefly);
   auto served = waiter.start();
@@ -202,7 +202,7 @@ TEST_F(RedisRubbish, APushBeyondTheLimitCostsTheConnectionAndNotTheWaiter) {
 TEST_F(RedisRubbish, HugePromisesReserveNoMemory) {
   if (model::under_sanitizer) GTEST_SKIP() << "a sanitizer's memory is its own";
   Client mine = ready_client();
-  Lock lock = mine.lock("a", briefly);
+  Lock lock = mine.make_lock("a", briefly);
   const std::size_t before = resident();
   for (const char* const bytes :
        {"*2147483647\r\n", "$1000000000\r\n", "*1048576\r\n*1048576\r\n"}) {

@@ -28,7 +28,7 @@ class RedisSentinelLies : public RedisSentinelTest {
 TEST_F(RedisSentinelLies, AReplicaThatIsNamedIsNotBelieved) {
   fake_.name(servers()[1].port(), 0);
   Client mine = misled_client();
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   EXPECT_LT(own_duration_of([&] { lock.lock(); }), 2s);
   EXPECT_GT(fake_.asked(), 0U);
   EXPECT_TRUE(is_held(0, "a"));

@@ -102,7 +102,7 @@ TEST_F(RedisSentinelPace, AnInboxThatIsLateAtTheOldMasterBreaksNothingAtTheNewOn
   old.delay(400ms, 400ms, test::Proxy::Direction::to_client);
   Worker worker;
   auto served = worker.start([&] {
-    Lock lock = mine.lock("a");
+    Lock lock = mine.make_lock("a");
     lock.lock();
     return lock.release();
   });

@@ -18,7 +18,7 @@ class RedisSentinel : public RedisSentinelTest {
  protected:
   /// A client that holds the name, with its inbox.
   void expect_works(Client& mine, const std::string& name) {
-    Lock lock = mine.lock(name);
+    Lock lock = mine.make_lock(name);
     std::error_code error;
     ASSERT_TRUE(lock.try_lock_for(patience, error)) << error.message();
     EXPECT_EQ(lock.release(), Released::released);
@@ -51,7 +51,7 @@ TEST_F(RedisSentinel, OneIsEnoughToFindTheMaster) {
 TEST_F(RedisSentinel, WithoutAnyCallsKeepTheirTimeAndSayWhatEachSaid) {
   for (std::size_t i = 0; i < 3; ++i) servers().sentinel(i).kill();
   Client mine = client();
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   std::error_code error;
   EXPECT_LT(own_duration_of([&] { static_cast<void>(lock.try_lock_for(300ms, error)); }),
             300ms + allowance + slack);
@@ -70,7 +70,7 @@ TEST_F(RedisSentinel, AMasterThatIsThereIsKeptThoughAllSentinelsAreDown) {
   Client mine = client();
   expect_works(mine, "a");
   for (std::size_t i = 0; i < 3; ++i) servers().sentinel(i).kill();
-  const Guard guard(mine.lock("a", {.lease = 900ms}));
+  const Guard guard(mine.make_lock("a", {.lease = 900ms}));
   // Several renewals, and a look at the sentinels, one of which there is in a second.
   const auto deadline = [&] { return std::chrono::steady_clock::now() + guard.valid_for(); };
   const auto before = deadline();
@@ -96,7 +96,7 @@ TEST_F(RedisSentinel, AMasterThatNobodyKnowsIsUnavailableInWords) {
 // Promise: L3
 TEST_F(RedisSentinel, AKilledMasterIsReplacedUnderWhoeverWaits) {
   Client mine = client();
-  Lock lock = mine.lock("a", {.lease = 3s});
+  Lock lock = mine.make_lock("a", {.lease = 3s});
   lock.lock();
   Party waiter(client(), "a");
   auto served = waiter.start();
@@ -139,7 +139,7 @@ TEST_F(RedisSentinel, AMasterThatStandsStillIsReplacedAndNotBelievedWhenItGoesOn
 // Promise: S2, L3
 TEST_F(RedisSentinel, APlannedFailOverLosesNoHoldAndServesEachWaiter) {
   Client mine = client();
-  Lock lock = mine.lock("a", {.lease = 6s});
+  Lock lock = mine.make_lock("a", {.lease = 6s});
   lock.lock();
   Token last = lock.token();
   Party first(client(), "a");

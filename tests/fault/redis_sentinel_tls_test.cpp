@@ -23,7 +23,7 @@ class RedisSentinelTls : public RedisSentinelTest {
 
 TEST_F(RedisSentinelTls, AFailOverIsFollowed) {
   Client mine = client({}, "ca=" + certificates_.ca());
-  Lock lock = mine.lock("a", {.lease = 6s});
+  Lock lock = mine.make_lock("a", {.lease = 6s});
   lock.lock();
   servers().fail_over();
   const std::size_t now = *servers().master();

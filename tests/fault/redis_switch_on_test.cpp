@@ -84,8 +84,8 @@ TEST_F(RedisSwitchOn, AMissingKeyIsWrittenAtTheRenewal) {
 TEST_F(RedisSwitchOn, ClientsOfBothKindsTakeTurns) {
   Client plain = client();
   Client keyed(server().url() + "?interop=redisson");
-  Lock one = plain.lock("a");
-  Lock two = keyed.lock("a");
+  Lock one = plain.make_lock("a");
+  Lock two = keyed.make_lock("a");
   ASSERT_TRUE(one.try_lock());
   EXPECT_FALSE(two.try_lock());
   Party waiter(Client(server().url() + "?interop=redisson"), "a");

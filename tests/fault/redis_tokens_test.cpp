@@ -14,8 +14,8 @@ class RedisTokens : public RedisTest {
   void expect_growth(const std::function<void(Lock& holder)>& event) {
     Client mine = client();
     Client other = client();
-    Lock lock = mine.lock("a", {.lease = 300ms, .renew = false});
-    Lock next = other.lock("a", {.lease = 300ms, .renew = false});
+    Lock lock = mine.make_lock("a", {.lease = 300ms, .renew = false});
+    Lock next = other.make_lock("a", {.lease = 300ms, .renew = false});
     Token last;
     for (int round = 0; round < 3; ++round) {
       Lock& holder = round % 2 == 0 ? lock : next;
@@ -62,7 +62,7 @@ TEST_F(RedisTokens, GrowOverAReleaseByForce) {
 
 TEST_F(RedisTokens, GrowOverHandOffs) {
   Client mine = client({.turn_handoffs = 0});
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   lock.lock();
   Token last = lock.token();
   lock.unlock();
@@ -84,7 +84,7 @@ TEST_F(RedisTokens, GrowOverHandOffs) {
 TEST_F(RedisTokens, AReleaseByForceTellsTheHolderAndServesTheNext) {
   const auto record = std::make_shared<Record>();
   Client mine = client({.observer = record});
-  Lock lock = mine.lock("a", {.label = "old holder"});
+  Lock lock = mine.make_lock("a", {.label = "old holder"});
   lock.lock();
   const std::stop_token lost = lock.lost();
   Party waiter(client(), "a");
@@ -113,7 +113,7 @@ class RedisScripts : public RedisTest {};
 TEST_F(RedisScripts, ThatAreFlushedAreLoadedAgainSilently) {
   const auto record = std::make_shared<Record>();
   Client mine = client({.observer = record});
-  Lock lock = mine.lock("a", {.lease = 900ms});
+  Lock lock = mine.make_lock("a", {.lease = 900ms});
   RedisTalk talk = server().talk();
   Token last;
   for (int cycle = 0; cycle < 200; ++cycle) {
@@ -135,7 +135,7 @@ TEST_F(RedisScripts, ThatAreFlushedAreLoadedAgainSilently) {
 
 TEST_F(RedisScripts, ThatAreFlushedWhileSomebodyWaitsAreLoadedAgain) {
   Client theirs = client();
-  Lock lock = theirs.lock("a");
+  Lock lock = theirs.make_lock("a");
   lock.lock();
   Party waiter(client(), "a");
   auto served = waiter.start();
@@ -153,10 +153,10 @@ TEST_F(RedisScripts, ThatAreFlushedWhileSomebodyWaitsAreLoadedAgain) {
 
 TEST_F(RedisScripts, ThatAreFlushedInAllWaysOfLeavingLeaveNothing) {
   Client theirs = client();
-  Lock lock = theirs.lock("a");
+  Lock lock = theirs.make_lock("a");
   lock.lock();
   Client mine = client();
-  Lock waits = mine.lock("a");
+  Lock waits = mine.make_lock("a");
   RedisTalk talk = server().talk();
   for (int i = 0; i < 10; ++i) {
     Worker worker;

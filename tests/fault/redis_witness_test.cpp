@@ -60,7 +60,7 @@ class RedisWitness : public ::testing::Test {
   /// Waits for the name behind somebody who asks for no replicas, and is in its queue by then.
   struct Queued {
     Queued(RedisWitness& ground, Client mine)
-        : other(ground.master_->url()), lock(other.lock("a", {.lease = 1min})) {
+        : other(ground.master_->url()), lock(other.make_lock("a", {.lease = 1min})) {
       lock.lock();
       waiter.emplace(std::move(mine), "a");
       served = waiter->start();
@@ -180,7 +180,7 @@ TEST_F(RedisWitness, AWaiterIsServedThatIsToldWhileItsConnectionIsMadeAnew) {
 // Promise: L1
 TEST_F(RedisWitness, AClientThatIsClosedLeavesNothingBehindThatNobodyWasTold) {
   Client mine = client();
-  Lock lock = mine.lock("a", {.lease = 1min});
+  Lock lock = mine.make_lock("a", {.lease = 1min});
   lock.lock();
   lock.unlock();
   replica_->stop();
@@ -201,7 +201,7 @@ TEST_F(RedisWitness, WhoWaitsIsServedAfterALongOutage) {
   Client mine = client({.give_up = 1h, .clock = clock});
   replica_->stop();
   Worker worker;
-  Lock lock = mine.lock("a", {.lease = 1min});
+  Lock lock = mine.make_lock("a", {.lease = 1min});
   auto served = worker.start([&] {
     lock.lock();
     return true;

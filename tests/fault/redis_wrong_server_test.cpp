@@ -24,7 +24,7 @@ class RedisWrongServer : public RedisTest {
   /// Whatever is asked for, and however long its caller would wait.
   static void expect_misconfigured(const std::string& url, const std::string& words) {
     Client mine(url);
-    Lock lock = mine.lock("a");
+    Lock lock = mine.make_lock("a");
     const auto expect = [&](auto call) {
       Failure failure;
       EXPECT_LT(own_duration_of([&] { failure = failure_of(call); }), 1s) << url;
@@ -74,7 +74,7 @@ TEST_F(RedisWrongServer, ANodeOfAClusterIsNoServer) {
   expect_misconfigured("redis://" + hosts.substr(0, hosts.find(',')), "a node of a cluster");
   expect_misconfigured("redlock://" + hosts, "a node of a cluster");
   Client mine("redis+cluster://" + at(server()) + "," + hosts);
-  EXPECT_TRUE(mine.lock("a").try_lock_for(10s)) << "the others lead to the cluster";
+  EXPECT_TRUE(mine.make_lock("a").try_lock_for(10s)) << "the others lead to the cluster";
 }
 
 // That it is one for TLS cannot be told for sure: whoever hangs up without a word may be

@@ -24,7 +24,7 @@ class RedlockCheck : public RedlockTest {
   std::string expect_no_of_three(Client& mine, Errc code, const RedisTalk::Command& words) {
     for (const std::size_t server : {0U, 2U}) set(server, words);
     EXPECT_NO_THROW(mine.check(10s)) << "a minority";
-    EXPECT_TRUE(mine.lock("a").try_lock_for(patience));
+    EXPECT_TRUE(mine.make_lock("a").try_lock_for(patience));
     set(3, words);
     return expect_no(mine, code);
   }
@@ -58,7 +58,8 @@ TEST_F(RedlockCheck, IsNoWhereAMajorityDeniesIt) {
   Client mine = ready_client();
   EXPECT_THAT(expect_no_of_three(mine, Errc::denied, {"ACL", "SETUSER", "default", "-evalsha"}),
               HasSubstr("user 'default' needs +evalsha"));
-  EXPECT_EQ(failure_of([&] { static_cast<void>(mine.lock("a").holder()); }).code, Errc::denied);
+  EXPECT_EQ(failure_of([&] { static_cast<void>(mine.make_lock("a").holder()); }).code,
+            Errc::denied);
   set(3, {"ACL", "SETUSER", "default", "+evalsha"});
   expect_yes(mine);
 }

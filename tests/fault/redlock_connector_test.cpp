@@ -29,7 +29,7 @@ TEST_F(RedlockConnector, LocksAreTakenAndHandedOverThroughIt) {
   for (const auto way : {Carrier::Way::socket, Carrier::Way::pair}) {
     const auto mine = carrier(way);
     Client first(redlock::backend(url, mine->connector()));
-    Lock lock = first.lock("a");
+    Lock lock = first.make_lock("a");
     ASSERT_TRUE(lock.try_lock_for(patience));
     EXPECT_GE(holds("a"), 2U);
     Party second(Client(redlock::backend(url, mine->connector())), "a");
@@ -46,7 +46,7 @@ TEST_F(RedlockConnector, HangsForOneServerAndTheMajorityGoesOn) {
   const auto mine = carrier();
   mine->set(Mood::hangs, "b.invalid");
   Client client(redlock::backend(url, mine->connector()));
-  Lock lock = client.lock("a");
+  Lock lock = client.make_lock("a");
   ASSERT_TRUE(lock.try_lock_for(patience));
   EXPECT_EQ(holds("a"), 2U);
   EXPECT_EQ(lock.release(), Released::released);
@@ -56,7 +56,7 @@ TEST_F(RedlockConnector, HangsForOneServerAndTheMajorityGoesOn) {
 TEST_F(RedlockConnector, AllLedToOneServerAreFoundOut) {
   const auto mine = Carrier::to(servers(3)[0].port());
   Client client(redlock::backend(url, mine->connector()));
-  Lock lock = client.lock("a");
+  Lock lock = client.make_lock("a");
   const Failure failure = failure_of([&] { static_cast<void>(lock.try_lock_for(patience)); });
   EXPECT_EQ(failure.code, Errc::misconfigured) << failure.text;
 }

@@ -84,7 +84,7 @@ TEST_F(RedlockFencing, AHolderThatIsPausedBeyondItsLeaseIsRefusedByItsToken) {
   const std::string url = servers().url();
   model::Process paused = model::Process::fork_child([&] {
     Client mine(url);
-    Lock lock = mine.lock("a", {.lease = 500ms});
+    Lock lock = mine.make_lock("a", {.lease = 500ms});
     const Guard guard(lock);
     // It looks, and then is paused: no lease helps.
     if (guard.valid_for() == 0ns) return 1;
@@ -96,7 +96,7 @@ TEST_F(RedlockFencing, AHolderThatIsPausedBeyondItsLeaseIsRefusedByItsToken) {
   ASSERT_TRUE(paused.stop());
   goes_on.tell('g');
   Client mine = client();
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   ASSERT_TRUE(lock.try_lock_for(500ms + 1s));
   EXPECT_TRUE(shelf->write(2, lock.token()));
   paused.resume();
@@ -111,8 +111,8 @@ TEST_F(RedlockFencing, AHolderThatIsPausedBeyondItsLeaseIsRefusedByItsToken) {
 TEST_F(RedlockFencing, AHolderWhoseServersClocksJumpIsRefusedByItsToken) {
   Client mine = ready_client();
   Client other = ready_client();
-  Lock lock = mine.lock("a", {.lease = 20s, .renew = false});
-  Lock theirs = other.lock("a", {.lease = 20s, .renew = false});
+  Lock lock = mine.make_lock("a", {.lease = 20s, .renew = false});
+  Lock theirs = other.make_lock("a", {.lease = 20s, .renew = false});
   lock.lock();
   EXPECT_TRUE(eventually([&] { return holds("a") == servers().size(); }));
   EXPECT_FALSE(theirs.try_lock());
@@ -142,7 +142,7 @@ TEST_F(RedlockFencing, TokensGrowOverAnySequenceOfMajorities) {
   }
   Token last;
   for (int i = 0; i < 150; ++i) {
-    Lock lock = clients[random.next() % clients.size()].lock("a", {.lease = 20s});
+    Lock lock = clients[random.next() % clients.size()].make_lock("a", {.lease = 20s});
     if (i % 5 == 4) raise_number(random.next() % 5, "a", last.value() / 1024 + random.next() % 100);
     ASSERT_TRUE(lock.try_lock_for(patience)) << i;
     EXPECT_GT(lock.token(), last) << i;
@@ -154,7 +154,7 @@ TEST_F(RedlockFencing, TokensGrowOverAnySequenceOfMajorities) {
 // One server has seen more than the others: whoever meets it takes its number to a majority.
 TEST_F(RedlockFencing, ANumberThatOneServerKnowsIsWrittenToAMajorityBeforeTheGrant) {
   Client meets = client_without(3, 4);
-  Lock lock = meets.lock("a", {.lease = 20s});
+  Lock lock = meets.make_lock("a", {.lease = 20s});
   lock.lock();
   const std::uint64_t first = lock.token().value() / 1024;
   lock.unlock();
@@ -170,7 +170,7 @@ TEST_F(RedlockFencing, ANumberThatOneServerKnowsIsWrittenToAMajorityBeforeTheGra
   // Majorities that have never met that server, and have one of the others in common with it.
   for (const std::size_t common : {1U, 2U}) {
     Client other = client_without(0, 3 - common);
-    Lock next = other.lock("a", {.lease = 20s});
+    Lock next = other.make_lock("a", {.lease = 20s});
     next.lock();
     EXPECT_GT(next.token(), token) << common;
     next.unlock();
@@ -199,7 +199,7 @@ TEST_F(RedlockFencing, AVoteThatIsAskedForAgainGetsTheGreatestNumberThatTheServe
 // A client whose wall clock is an hour behind proposes what the servers have long passed.
 TEST_F(RedlockFencing, TokensGrowAlthoughTheServersAreAheadOfTheClientsClock) {
   Client mine = ready_client();
-  Lock lock = mine.lock("a", {.lease = 20s});
+  Lock lock = mine.make_lock("a", {.lease = 20s});
   lock.lock();
   Token last = lock.token();
   lock.unlock();

@@ -35,7 +35,7 @@ class RedlockTest : public ::testing::Test {
   /// A client whose connections stand.
   [[nodiscard]] Client ready_client(ClientOptions options = {}) {
     Client mine = client(std::move(options));
-    Lock first = mine.lock("first");
+    Lock first = mine.make_lock("first");
     // A server to which there was no connection yet is not asked.
     EXPECT_TRUE(eventually([&] {
       const Guard guard(first);

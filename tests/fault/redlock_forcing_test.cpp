@@ -16,7 +16,7 @@ class RedlockForcing : public RedlockTest {};
 TEST_F(RedlockForcing, EndsTheHoldOnEveryServerAndTellsItsHolder) {
   Client mine = ready_client();
   Client other = client();
-  Lock lock = mine.lock("a", {.lease = 1'500ms, .label = "robbed"});
+  Lock lock = mine.make_lock("a", {.lease = 1'500ms, .label = "robbed"});
   ASSERT_TRUE(lock.try_lock_for(patience));
   const Token token = lock.token();
   const std::optional<Holder> ended = redlock::force_release(servers().url(), "a", patience);
@@ -25,18 +25,18 @@ TEST_F(RedlockForcing, EndsTheHoldOnEveryServerAndTellsItsHolder) {
   EXPECT_EQ(ended->token, token);
   EXPECT_TRUE(eventually([&] { return lock.lost().stop_requested(); }));
   expect_free("a");
-  Lock next = other.lock("a", {.lease = 60s});
+  Lock next = other.make_lock("a", {.lease = 60s});
   ASSERT_TRUE(next.try_lock_for(patience));
   EXPECT_GT(next.token(), token);
   EXPECT_EQ(lock.release(), Released::was_lost);
-  EXPECT_EQ(other.lock("a").holder()->token, next.token());
+  EXPECT_EQ(other.make_lock("a").holder()->token, next.token());
   next.unlock();
   EXPECT_FALSE(redlock::force_release(servers().url(), "a", patience)) << "it was free";
 }
 
 TEST_F(RedlockForcing, AMajorityIsEnoughAndWhoeverWasAwayIsOneVote) {
   Client mine = ready_client();
-  Lock lock = mine.lock("a", {.lease = 1'500ms});
+  Lock lock = mine.make_lock("a", {.lease = 1'500ms});
   ASSERT_TRUE(lock.try_lock_for(patience));
   ASSERT_TRUE(eventually([&] { return holds("a") == 5; }));
   stop(0);
@@ -48,14 +48,14 @@ TEST_F(RedlockForcing, AMajorityIsEnoughAndWhoeverWasAwayIsOneVote) {
   resume(1);
   EXPECT_TRUE(eventually([&] { return lock.lost().stop_requested(); }));
   Client other = client();
-  Lock next = other.lock("a");
+  Lock next = other.make_lock("a");
   EXPECT_TRUE(next.try_lock_for(patience));
   next.unlock();
 }
 
 TEST_F(RedlockForcing, AMinorityEndsNothingAndIsNotToldAsTheEnd) {
   Client mine = ready_client();
-  Lock lock = mine.lock("a", {.lease = 60s});
+  Lock lock = mine.make_lock("a", {.lease = 60s});
   ASSERT_TRUE(lock.try_lock_for(patience));
   for (const std::size_t away : {0U, 1U, 2U}) stop(away);
   const Failure failure =
@@ -72,7 +72,7 @@ TEST_F(RedlockForcing, AMinorityEndsNothingAndIsNotToldAsTheEnd) {
 TEST_F(RedlockForcing, AMinorityThatHasHeardOfItIsNotToldAsTheEnd) {
   Client mine = ready_client();
   Client other = ready_client();
-  Lock lock = mine.lock("a", {.lease = 60s});
+  Lock lock = mine.make_lock("a", {.lease = 60s});
   ASSERT_TRUE(lock.try_lock_for(patience));
   ASSERT_TRUE(eventually([&] { return holds("a") == 5; }));
   const auto may_write = [&](const char* replicas) {
@@ -85,7 +85,7 @@ TEST_F(RedlockForcing, AMinorityThatHasHeardOfItIsNotToldAsTheEnd) {
   EXPECT_TRUE(other.force_release("a", {.wait = 1s}, ec).empty());
   EXPECT_EQ(ec, Errc::in_doubt);
   EXPECT_GE(holds("a"), 3U) << words("a");
-  EXPECT_TRUE(other.lock("a").holder()) << "a majority has it still";
+  EXPECT_TRUE(other.make_lock("a").holder()) << "a majority has it still";
   may_write("0");
   // What was in doubt is repeated, and may have ended the hold by now: then none is told.
   EXPECT_LE(other.force_release("a", {.wait = patience}).size(), 1U);
@@ -95,7 +95,7 @@ TEST_F(RedlockForcing, AMinorityThatHasHeardOfItIsNotToldAsTheEnd) {
 // A vote that was asked for before comes after the end: by a connection that stood still.
 TEST_F(RedlockForcing, WhatItsClientHadOnItsWayBringsNoVoteBack) {
   Client mine = ready_client();
-  Lock lock = mine.lock("a", {.lease = 6s});
+  Lock lock = mine.make_lock("a", {.lease = 6s});
   ASSERT_TRUE(lock.try_lock_for(patience));
   ASSERT_TRUE(eventually([&] { return holds("a") == 5; }));
   const std::string owner = field(0, "a", "o");
@@ -122,7 +122,7 @@ TEST_F(RedlockForcing, WhoDidNotKnowThatItHadTheLockGoesOnAsAnotherAttempt) {
   for (const std::size_t i : {0U, 1U, 2U}) {
     servers().proxy(i).delay(3s, 3s, Proxy::Direction::to_client);
   }
-  Lock lock = mine.lock("a", {.lease = 6s});
+  Lock lock = mine.make_lock("a", {.lease = 6s});
   std::future<bool> taken = std::async(std::launch::async, [&] { return lock.try_lock_for(20s); });
   EXPECT_TRUE(eventually([&] { return holds("a") == 5; }));
   ASSERT_TRUE(redlock::force_release(servers().direct_url(), "a", patience));
@@ -134,15 +134,15 @@ TEST_F(RedlockForcing, WhoDidNotKnowThatItHadTheLockGoesOnAsAnotherAttempt) {
 
 TEST_F(RedlockForcing, OnlyTheHoldThatIsMeantIsEnded) {
   Client mine = ready_client();
-  Lock lock = mine.lock("a", {.lease = 60s});
+  Lock lock = mine.make_lock("a", {.lease = 60s});
   ASSERT_TRUE(lock.try_lock_for(patience));
   const Token first = lock.token();
   lock.unlock();
   ASSERT_TRUE(lock.try_lock_for(patience));
   EXPECT_FALSE(redlock::force_release(servers().url(), "a", patience, first));
-  EXPECT_TRUE(mine.lock("a").holder());
+  EXPECT_TRUE(mine.make_lock("a").holder());
   EXPECT_TRUE(redlock::force_release(servers().url(), "a", patience, lock.token()));
-  EXPECT_FALSE(mine.lock("a").holder());
+  EXPECT_FALSE(mine.make_lock("a").holder());
 }
 
 // Whoever asked for it was told that it may have been done, and may have taken the name since.
@@ -157,12 +157,12 @@ TEST_F(RedlockForcing, WhatIsGivenUpEndsNoHoldLater) {
   EXPECT_TRUE(admin.force_release("a", {.wait = 300ms}, ec).empty());
   EXPECT_EQ(ec, Errc::in_doubt);
   Client mine(servers().direct_url());
-  Lock lock = mine.lock("a", {.lease = 60s});
+  Lock lock = mine.make_lock("a", {.lease = 60s});
   ASSERT_TRUE(lock.try_lock_for(patience));
   for (const std::size_t i : {0U, 1U, 2U}) servers().proxy(i).heal();
   // By each connection what waits for it leaves first.
   EXPECT_TRUE(eventually([&] {
-    const Guard guard(admin.lock("b"));
+    const Guard guard(admin.make_lock("b"));
     return holds("b") == 5;
   }));
   EXPECT_GE(holds("a"), 3U) << words("a");

@@ -15,7 +15,7 @@ class RedlockIdentity : public RedlockTest {
   /// Fails at once, whatever the wait, and names both; from the moment on at which it is connected
   /// to both, since until then each vote is an honest one.
   void expect_twins(Client& mine, const std::string& one, const std::string& other) {
-    Lock lock = mine.lock("a");
+    Lock lock = mine.make_lock("a");
     Failure failure;
     EXPECT_TRUE(eventually(
         [&] {
@@ -52,7 +52,7 @@ TEST_F(RedlockIdentity, AlsoWhereTheOthersAreAMajorityWithoutIt) {
   EXPECT_TRUE(eventually(
       [&] {
         failure = failure_of([&] {
-          Lock lock = mine.lock("a");
+          Lock lock = mine.make_lock("a");
           if (lock.try_lock_for(1s)) lock.unlock();
         });
         return failure.code == Errc::misconfigured;
@@ -90,7 +90,7 @@ TEST_F(RedlockIdentity, ATwinThatAppearsLaterIsFoundOutToo) {
   EXPECT_TRUE(eventually(
       [&] {
         failure = failure_of([&] {
-          Lock lock = mine.lock("a");
+          Lock lock = mine.make_lock("a");
           if (lock.try_lock_for(1s)) lock.unlock();
         });
         return failure.code == Errc::misconfigured;
@@ -105,7 +105,7 @@ TEST_F(RedlockIdentity, ATwinThatAppearsLaterIsFoundOutToo) {
 TEST_F(RedlockIdentity, WhatATwinHasVotedForIsFreedAllTheSame) {
   static_cast<void>(servers(3));
   Client mine = ready_client();
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   lock.lock();
   ASSERT_TRUE(eventually([&] { return holds("a") == servers().size(); }));
   const std::uint16_t moved = servers()[2].port();
@@ -114,7 +114,7 @@ TEST_F(RedlockIdentity, WhatATwinHasVotedForIsFreedAllTheSame) {
   EXPECT_TRUE(eventually(
       [&] {
         const Failure failure = failure_of([&] {
-          Lock other = mine.lock("b");
+          Lock other = mine.make_lock("b");
           if (other.try_lock_for(1s)) other.unlock();
         });
         return failure.code == Errc::misconfigured;
@@ -131,7 +131,7 @@ TEST_F(RedlockIdentity, WhatAServerIsOwedIsNotPaidWithAnother) {
   std::optional<Proxy> third(std::in_place, servers()[2].port());
   const std::uint16_t moved = third->port();
   Client mine(test::redlock_url({servers()[0].port(), servers()[1].port(), moved}));
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   EXPECT_TRUE(eventually([&] {
     const Guard guard(lock);
     return eventually([&] { return holds("a") == servers().size(); }, 100ms);
@@ -145,7 +145,7 @@ TEST_F(RedlockIdentity, WhatAServerIsOwedIsNotPaidWithAnother) {
   EXPECT_TRUE(eventually(
       [&] {
         const Failure failure = failure_of([&] {
-          Lock other = mine.lock("b");
+          Lock other = mine.make_lock("b");
           if (other.try_lock_for(1s)) other.unlock();
         });
         return failure.code == Errc::misconfigured;
@@ -161,7 +161,7 @@ TEST_F(RedlockIdentity, WhatAServerIsOwedIsNotPaidWithAnother) {
 TEST_F(RedlockIdentity, ATwinThatIsOwedSomethingIsNotAskedWithoutAPause) {
   static_cast<void>(servers(3));
   Client mine = ready_client();
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   lock.lock();
   const std::uint16_t moved = servers()[2].port();
   kill(2);
@@ -208,7 +208,7 @@ TEST_F(RedlockIdentity, AServerThatIsStartedAnewDoesNotAnswerForAnother) {
 
 TEST_F(RedlockIdentity, ServersThatAreRestartedAreNoStrangers) {
   Client mine = ready_client();
-  Lock lock = mine.lock("a", {.lease = 3s});
+  Lock lock = mine.make_lock("a", {.lease = 3s});
   for (int round = 0; round < 2; ++round) {
     for (std::size_t i = 0; i < servers().size(); ++i) {
       servers()[i].restart();

@@ -17,7 +17,7 @@ class RedlockMajority : public RedlockTest {
   static constexpr std::size_t most[] = {0, 2, 4};
 
   void expect_no_lock(Client& mine) {
-    Lock lock = mine.lock("a", lasting);
+    Lock lock = mine.make_lock("a", lasting);
     constexpr std::chrono::milliseconds wait{400};
     std::error_code error;
     bool held = true;
@@ -31,7 +31,7 @@ class RedlockMajority : public RedlockTest {
     expect_free("a");
   }
   void expect_recovery(Client& mine) {
-    Lock lock = mine.lock("a", lasting);
+    Lock lock = mine.make_lock("a", lasting);
     EXPECT_TRUE(lock.try_lock_for(5s));
     EXPECT_EQ(lock.release(), Released::released);
     expect_free("a", patience);
@@ -81,7 +81,7 @@ TEST_F(RedlockMajority, ThatRefusesConnectionsIsUnavailableWithTheCause) {
   proxied();
   Client mine = client();
   for (const std::size_t i : most) servers().proxy(i).refuse(true);
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   const Failure failure = failure_of([&] { static_cast<void>(lock.try_lock_for(300ms)); });
   EXPECT_EQ(failure.code, Errc::unavailable);
   EXPECT_THAT(failure.text, HasSubstr("refused"));
@@ -99,7 +99,7 @@ TEST_F(RedlockMajority, WhatTheOthersGrantedIsUndoneWhenTheyAreReachableAgain) {
   for (const std::size_t i : {1U, 3U}) {
     servers().proxy(i).delay(150ms, 150ms, Proxy::Direction::to_client);
   }
-  Lock lock = mine.lock("a", lasting);
+  Lock lock = mine.make_lock("a", lasting);
   Worker worker;
   auto outcome = worker.start([&] {
     std::error_code error;
@@ -138,7 +138,7 @@ TEST_F(RedlockMajority, AWaiterWithoutEndIsServedWhenItIsBack) {
 
 TEST_F(RedlockMajority, AReleaseWithoutAMajorityIsUnknownAndIsMadeUpFor) {
   Client mine = ready_client();
-  Lock lock = mine.lock("a", lasting);
+  Lock lock = mine.make_lock("a", lasting);
   lock.lock();
   for (const std::size_t i : most) stop(i);
   Released outcome{};
@@ -152,7 +152,7 @@ TEST_F(RedlockMajority, AReleaseWithoutAMajorityIsUnknownAndIsMadeUpFor) {
 
 TEST_F(RedlockMajority, AReleaseByAMajorityIsReleased) {
   Client mine = ready_client();
-  Lock lock = mine.lock("a", lasting);
+  Lock lock = mine.make_lock("a", lasting);
   lock.lock();
   stop(1);
   kill(3);
@@ -166,7 +166,7 @@ TEST_F(RedlockMajority, AReleaseByAMajorityIsReleased) {
 TEST_F(RedlockMajority, AHoldEndsByTheClockWithoutIt) {
   const auto record = std::make_shared<Record>();
   Client mine = ready_client({.observer = record});
-  Lock lock = mine.lock("a", {.lease = 900ms});
+  Lock lock = mine.make_lock("a", {.lease = 900ms});
   {
     const Guard guard(lock);
     const std::stop_token& lost = guard.lost();
@@ -184,7 +184,7 @@ TEST_F(RedlockMajority, AHoldEndsByTheClockWithoutIt) {
 TEST_F(RedlockMajority, AHoldOutlivesAnOutageThatIsShorterThanItsLease) {
   const auto record = std::make_shared<Record>();
   Client mine = ready_client({.observer = record});
-  Lock lock = mine.lock("a", {.lease = 3s});
+  Lock lock = mine.make_lock("a", {.lease = 3s});
   lock.lock();
   const Token token = lock.token();
   for (const std::size_t i : most) stop(i);
@@ -205,7 +205,7 @@ class RedlockRefusals : public RedlockMajority {
  protected:
   void expect_refusal(Errc code) {
     Client mine = client();
-    Lock lock = mine.lock("a");
+    Lock lock = mine.make_lock("a");
     Failure failure;
     EXPECT_LT(own_duration_of([&] { failure = failure_of([&] { lock.lock(); }); }), 3s);
     EXPECT_EQ(failure.code, code) << failure.text;
@@ -245,7 +245,7 @@ TEST_F(RedlockRefusals, AMajorityWithoutMemoryIsExhausted) {
     servers()[i].talk().expect_ok({"CONFIG", "SET", "maxmemory", "1"});
   }
   Client mine = client();
-  Lock lock = mine.lock("a", lasting);
+  Lock lock = mine.make_lock("a", lasting);
   const Failure failure = failure_of([&] { static_cast<void>(lock.try_lock_for(400ms)); });
   EXPECT_EQ(failure.code, Errc::exhausted) << failure.text;
   for (const std::size_t i : most) {
@@ -257,7 +257,7 @@ TEST_F(RedlockRefusals, AMajorityWithoutMemoryIsExhausted) {
 TEST_F(RedlockRefusals, AMajorityWithSomethingElseInTheKeyIsAProtocolError) {
   Client mine = ready_client();
   for (const std::size_t i : most) servers()[i].talk().expect_ok({"SET", key("a"), "mine"});
-  Lock lock = mine.lock("a", lasting);
+  Lock lock = mine.make_lock("a", lasting);
   const Failure failure = failure_of([&] { lock.lock(); });
   EXPECT_EQ(failure.code, Errc::protocol) << failure.text;
   for (const std::size_t i : most) {

@@ -19,8 +19,8 @@ class RedlockMinority : public RedlockTest {
   /// A lock works as if there were nothing: at once, renewed, exclusive, and given back.
   void expect_all_is_well(Client& mine) {
     Client other = client();
-    Lock lock = mine.lock("a", {.lease = lease});
-    Lock theirs = other.lock("a");
+    Lock lock = mine.make_lock("a", {.lease = lease});
+    Lock theirs = other.make_lock("a");
     const auto took = best_of(20, prompt, [&] {
       return duration_of([&] {
         lock.lock();
@@ -45,7 +45,7 @@ class RedlockMinority : public RedlockTest {
   void expect_no_loss_while(const std::function<void()>& happens) {
     const auto record = std::make_shared<Record>();
     Client mine = ready_client({.observer = record});
-    Lock lock = mine.lock("a", {.lease = lease});
+    Lock lock = mine.make_lock("a", {.lease = lease});
     lock.lock();
     happens();
     const std::size_t before = record->count(Record::Kind::renewed);
@@ -122,7 +122,7 @@ TEST_F(RedlockMinority, ThatDripsItsAnswersCostsNothing) {
 TEST_F(RedlockMinority, ThatAnswersRubbishIsNotBelieved) {
   proxied();
   Client mine = ready_client();
-  Lock lock = mine.lock("a", {.lease = lease});
+  Lock lock = mine.make_lock("a", {.lease = lease});
   Token last;
   for (const char* const bytes :
        {"+OK\r\n", "$5\r\nhello\r\n", "*2147483647\r\n", "$1000000000\r\n", "-ERR x\r\n", ":1\r\n",
@@ -172,7 +172,7 @@ TEST_F(RedlockMinority, WithSomethingElseInTheKeyCostsNothingAndIsLeftAlone) {
   for (const std::size_t i : {0U, 4U}) {
     servers()[i].talk().expect_ok({"SET", key("a"), "mine"});
   }
-  Lock lock = mine.lock("a", {.lease = lease});
+  Lock lock = mine.make_lock("a", {.lease = lease});
   lock.lock();
   EXPECT_EQ(lock.release(), Released::released);
   for (const std::size_t i : {0U, 4U}) {
@@ -194,7 +194,7 @@ TEST_F(RedlockMinority, WhoseScriptsAreFlushedIsToldByAClientThatCloses) {
   for (int cycle = 0; cycle < 10; ++cycle) {
     {
       Client mine = ready_client();
-      Lock lock = mine.lock("a", {.lease = 20s});
+      Lock lock = mine.make_lock("a", {.lease = 20s});
       lock.lock();
       ASSERT_TRUE(eventually([&] { return holds("a") == 3; }));
       servers()[2].talk().expect_ok({"SCRIPT", "FLUSH"});
@@ -214,7 +214,7 @@ TEST_F(RedlockMinority, WhoseScriptsAreFlushedIsToldOfManyHoldsByAClientThatClos
     Client mine = ready_client();
     std::vector<Lock> locks;
     for (std::size_t i = 0; i < many; ++i) {
-      locks.push_back(mine.lock(name(i), {.lease = 6s}));
+      locks.push_back(mine.make_lock(name(i), {.lease = 6s}));
       locks.back().lock();
     }
     for (std::size_t i = 0; i < many; ++i) {
@@ -233,7 +233,7 @@ TEST_F(RedlockMinority, ThatDidNotExecuteTheReleaseIsToldOnceMore) {
   proxied();
   Client mine = ready_client();
   for (const bool rubbish : {false, true}) {
-    Lock lock = mine.lock("a", {.lease = 20s});
+    Lock lock = mine.make_lock("a", {.lease = 20s});
     lock.lock();
     ASSERT_TRUE(eventually([&] { return holds("a") == 3; }));
     RedisTalk talk = servers()[2].talk();
@@ -255,7 +255,7 @@ TEST_F(RedlockMinority, WhoseScriptsAreFlushedIsTaughtAgain) {
     for (std::size_t i = 0; i < servers().size(); ++i) {
       servers()[i].talk().expect_ok({"SCRIPT", "FLUSH"});
     }
-    Lock lock = mine.lock("a", {.lease = lease});
+    Lock lock = mine.make_lock("a", {.lease = lease});
     ASSERT_TRUE(lock.try_lock_for(2s)) << cycle;
     EXPECT_TRUE(eventually([&] { return holds("a") == servers().size(); }, 2s)) << cycle;
     for (std::size_t i = 0; i < servers().size(); ++i) {

@@ -47,7 +47,7 @@ class RedlockMoves : public RedlockTest {
   void leave_a_vote_behind_and_meet_another_server(std::size_t address_of_it);
   /// Until the client is connected to that server, by whatever address.
   void reach(Client& mine, std::size_t server) {
-    Lock lock = mine.lock("reached");
+    Lock lock = mine.make_lock("reached");
     EXPECT_TRUE(eventually(
         [&] {
           if (!lock.try_lock_for(1s)) return false;
@@ -68,7 +68,7 @@ class RedlockMoves : public RedlockTest {
 void RedlockMoves::leave_a_vote_behind_and_meet_another_server(std::size_t address_of_it) {
   Client theirs(test::redlock_url({servers()[0].port(), servers()[1].port(), servers()[2].port()}));
   for (std::size_t i = 0; i < 3; ++i) reach(theirs, i);
-  Lock held = theirs.lock("a", {.lease = 90s});
+  Lock held = theirs.make_lock("a", {.lease = 90s});
   ASSERT_NO_FATAL_FAILURE(have_the_first_two_held(held));
   Client mine = client_of_them();
   for (std::size_t i = 0; i < 3; ++i) reach(mine, i);
@@ -76,7 +76,7 @@ void RedlockMoves::leave_a_vote_behind_and_meet_another_server(std::size_t addre
   std::stop_source source;
   Worker worker;
   auto gone = worker.start([&] {
-    Lock lock = mine.lock("a", {.lease = 60s});
+    Lock lock = mine.make_lock("a", {.lease = 60s});
     std::error_code error;
     EXPECT_FALSE(lock.acquire({.wait = 30s, .stop = source.get_token()}, error));
   });
@@ -108,7 +108,7 @@ TEST_F(RedlockMoves, WhatAnAddressHasTakenElsewhereIsFreedByAnotherThatComesUp) 
   lead_nowhere(2);
   lead(0, 2);
   Client mine = client_of_them();
-  Lock lock = mine.lock("a", {.lease = 20s});
+  Lock lock = mine.make_lock("a", {.lease = 20s});
   ASSERT_TRUE(lock.try_lock_for(patience));
   ASSERT_TRUE(eventually([&] { return is_held(1, "a") && is_held(2, "a"); }));
   lead_nowhere(0);
@@ -130,7 +130,7 @@ TEST_F(RedlockMoves, WhatComesByAYoungAddressIsNotLate) {
   reach(mine, 0);
   // Its vote is on its way until its connection is given up; the one that it gives later says so.
   address(0).hold_requests(true, Proxy::Connections::commands);
-  Lock lock = mine.lock("a", {.lease = 6s});
+  Lock lock = mine.make_lock("a", {.lease = 6s});
   ASSERT_TRUE(lock.try_lock_for(patience));
   EXPECT_EQ(holds("a"), 2U);
   ASSERT_TRUE(eventually([&] { return is_held(2, "a"); }, 20s)) << "no renewal reached it";
@@ -146,7 +146,7 @@ TEST_F(RedlockMoves, WhatWasSentByAnotherAddressBeforeComesTooLate) {
   Client theirs(test::redlock_url({servers()[0].port(), servers()[1].port(), servers()[2].port()}));
   reach(theirs, 0);
   reach(theirs, 1);
-  Lock held = theirs.lock("a", {.lease = 90s});
+  Lock held = theirs.make_lock("a", {.lease = 90s});
   ASSERT_TRUE(held.try_lock_for(patience));
   ASSERT_TRUE(eventually([&] { return is_held(0, "a") && is_held(1, "a"); }));
   lead(0, 2);
@@ -160,7 +160,7 @@ TEST_F(RedlockMoves, WhatWasSentByAnotherAddressBeforeComesTooLate) {
   std::stop_source source;
   Worker worker;
   auto gone = worker.start([&] {
-    Lock lock = mine.lock("a", {.lease = 60s});
+    Lock lock = mine.make_lock("a", {.lease = 60s});
     std::error_code error;
     EXPECT_FALSE(lock.acquire({.wait = 30s, .stop = source.get_token()}, error));
   });
@@ -195,7 +195,7 @@ TEST_F(RedlockMoves, AVoteThatHasMovedToAServerThatWasMetBeforeIsFreed) {
   lead(2, 2);
   reach(mine, 2);
   servers()[3].talk().expect_ok({"REPLICAOF", "127.0.0.1", std::to_string(servers()[2].port())});
-  Lock lock = mine.lock("a", {.lease = 6s});
+  Lock lock = mine.make_lock("a", {.lease = 6s});
   ASSERT_TRUE(lock.try_lock_for(patience));
   ASSERT_TRUE(eventually([&] { return holds("a") == 4; }, 10s));
   servers()[3].talk().expect_ok({"REPLICAOF", "NO", "ONE"});

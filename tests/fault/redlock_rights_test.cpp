@@ -16,10 +16,10 @@ TEST_F(RedlockRights, ANameThatIsTakenAwayCostsNoOtherHold) {
   Client mine = ready_client();
   std::deque<Lock> kept;
   for (int i = 0; i < 5; ++i) {
-    kept.push_back(mine.lock("kept/" + std::to_string(i), {.lease = 2s}));
+    kept.push_back(mine.make_lock("kept/" + std::to_string(i), {.lease = 2s}));
     kept.back().lock();
   }
-  Lock taken = mine.lock("taken", {.lease = 2s});
+  Lock taken = mine.make_lock("taken", {.lease = 2s});
   taken.lock();
   for (std::size_t i = 0; i < 3; ++i) {
     servers()[i].talk().expect_ok({"ACL", "SETUSER", "default", "resetkeys", "~mortise:{kept*"});

@@ -13,9 +13,9 @@ namespace {
 class RedlockSharing : public RedlockTest {
  protected:
   [[nodiscard]] static Lock reader(Client& client, std::chrono::milliseconds lease = 60s) {
-    return client.lock("a", {.lease = lease, .label = "reads", .mode = Mode::shared});
+    return client.make_lock("a", {.lease = lease, .label = "reads", .mode = Mode::shared});
   }
-  [[nodiscard]] static Lock writer(Client& client) { return client.lock("a", {.lease = 60s}); }
+  [[nodiscard]] static Lock writer(Client& client) { return client.make_lock("a", {.lease = 60s}); }
   /// @return how many read the name at a server, or may have let go.
   [[nodiscard]] std::size_t readers_at(std::size_t server) {
     const std::string all = field(server, "a", "r");
@@ -113,7 +113,7 @@ TEST_F(RedlockSharing, TokensGrowWhereAMinorityHasGivenMore) {
 TEST_F(RedlockSharing, AnOwnerThatAMinorityDoesNotKnowGoesOnAsAReader) {
   Client one = ready_client();
   Client other = ready_client();
-  ReadWriteLock lock = one.read_write_lock("a", {.lease = 1'500ms});
+  ReadWriteLock lock = one.make_read_write_lock("a", {.lease = 1'500ms});
   ASSERT_TRUE(lock.try_lock_for(patience));
   ASSERT_TRUE(eventually([&] { return holds("a") == 5; }));
   for (const std::size_t each : {0U, 1U}) servers()[each].talk().expect_ok({"FLUSHALL"});
@@ -172,7 +172,7 @@ TEST_F(RedlockSharing, LeavesNothingOfManyReaders) {
 
 TEST_F(RedlockSharing, SemaphoresAreRefusedWithAReason) {
   Client one = client();
-  const Failure failure = failure_of([&] { static_cast<void>(one.semaphore("a", 3)); });
+  const Failure failure = failure_of([&] { static_cast<void>(one.make_semaphore("a", 3)); });
   EXPECT_EQ(failure.code, Errc::unsupported);
   EXPECT_NE(failure.text.find("does not count: where each server votes for N, more than N have a "
                               "majority"),

@@ -40,12 +40,12 @@ class RedlockThaw : public RedlockTest {
 TEST_F(RedlockThaw, AServerDoesNotVoteForAWaiterThatHasLeft) {
   Client mine = ready_client();
   Client theirs = ready_client();
-  Lock held = theirs.lock("a", {.lease = 60s});
+  Lock held = theirs.make_lock("a", {.lease = 60s});
   ASSERT_TRUE(held.try_lock_for(patience));
   ASSERT_TRUE(eventually([&] { return holds("a") == 3; }));
   for (const std::size_t i : {1U, 2U}) servers()[i].talk().expect_ok({"DEL", key("a")});
   freeze(2);
-  Lock lock = mine.lock("a", {.lease = 3s});
+  Lock lock = mine.make_lock("a", {.lease = 3s});
   std::error_code error;
   EXPECT_FALSE(lock.try_lock_for(7s, error));
   expect_that_it_votes_for_nobody(2);
@@ -54,7 +54,7 @@ TEST_F(RedlockThaw, AServerDoesNotVoteForAWaiterThatHasLeft) {
 TEST_F(RedlockThaw, AServerDoesNotVoteForAHoldThatHasLapsed) {
   Client mine = ready_client();
   freeze(2);
-  Lock lock = mine.lock("a", {.lease = 3s, .renew = false});
+  Lock lock = mine.make_lock("a", {.lease = 3s, .renew = false});
   ASSERT_TRUE(lock.try_lock_for(patience));
   ASSERT_TRUE(eventually([&] { return lock.lost().stop_requested(); }, 5s));
   expect_that_it_votes_for_nobody(2);
@@ -64,7 +64,7 @@ TEST_F(RedlockThaw, AServerDoesNotVoteForAHoldThatHasLapsed) {
 TEST_F(RedlockThaw, AServerMayVoteForAHoldThatStands) {
   Client mine = ready_client();
   freeze(2);
-  Lock lock = mine.lock("a", {.lease = 5s, .renew = false});
+  Lock lock = mine.make_lock("a", {.lease = 5s, .renew = false});
   ASSERT_TRUE(lock.try_lock_for(patience));
   std::this_thread::sleep_for(1500ms);  // its connection is given up
   resume(2);
@@ -79,12 +79,12 @@ TEST_F(RedlockThaw, AServerMayVoteForAHoldThatStands) {
 TEST_F(RedlockThaw, AServerThatWasInDoubtIsCountedByTheRelease) {
   Client mine = ready_client();
   freeze(2);
-  Lock lock = mine.lock("a", {.lease = 60s, .renew = false});
+  Lock lock = mine.make_lock("a", {.lease = 60s, .renew = false});
   ASSERT_TRUE(lock.try_lock_for(patience));
   std::this_thread::sleep_for(1500ms);  // its connection is given up
   resume(2);
   ASSERT_TRUE(eventually([&] { return is_held(2, "a"); }));
-  Lock other = mine.lock("b", {.lease = 300ms, .renew = false});
+  Lock other = mine.make_lock("b", {.lease = 300ms, .renew = false});
   // It is connected to again.
   ASSERT_TRUE(eventually([&] {
     const Guard guard(other);

@@ -46,9 +46,9 @@ class RedlockUndo : public RedlockTest {
 TEST_F(RedlockUndo, ALostRaceIsUndoneAtOnceAndIsContention) {
   Client theirs = client_of({0, 1, 2});
   Client mine = ready_client();
-  Lock held = theirs.lock("a", undone_late);
+  Lock held = theirs.make_lock("a", undone_late);
   take(held, {0, 1, 2});
-  Lock lock = mine.lock("a", undone_late);
+  Lock lock = mine.make_lock("a", undone_late);
   for (int i = 0; i < 20; ++i) {
     std::error_code error;
     EXPECT_FALSE(lock.try_lock(error));
@@ -65,7 +65,7 @@ TEST_F(RedlockUndo, ALostRaceIsUndoneAtOnceAndIsContention) {
 
 TEST_F(RedlockUndo, AWaiterKeepsNothingWhileItWaitsAndIsServedSoonAfterTheRelease) {
   Client theirs = client_of({0, 1, 2});
-  Lock held = theirs.lock("a", undone_late);
+  Lock held = theirs.make_lock("a", undone_late);
   take(held, {0, 1, 2});
   Party waiter(ready_client(), "a", undone_late);
   auto served = waiter.start();
@@ -90,7 +90,7 @@ TEST_F(RedlockUndo, ACallerThatLeavesLeavesNothingBehind) {
   Client mine = ready_client();
   // Two grant at once, three never answer; and the caller is stopped while it waits for them.
   for (const std::size_t i : {0U, 1U, 2U}) servers().proxy(i).blackhole(true);
-  Lock lock = mine.lock("a", undone_late);
+  Lock lock = mine.make_lock("a", undone_late);
   std::stop_source source;
   Worker worker;
   auto outcome = worker.start([&] {
@@ -116,12 +116,12 @@ TEST_F(RedlockUndo, ARequestThatArrivesWhenItsCallerHasGoneTakesNothing) {
   for (const std::size_t i : {0U, 1U, 2U}) {
     servers().proxy(i).hold_requests(true, Proxy::Connections::commands);
   }
-  Lock lock = mine.lock("a", undone_soon);
+  Lock lock = mine.make_lock("a", undone_soon);
   std::error_code error;
   EXPECT_FALSE(lock.try_lock_for(100ms, error));
   EXPECT_TRUE(is_retryable(error)) << error.message();
   // By now the client goes on by new connections, and the undoing has passed.
-  Lock next = mine.lock("next", undone_soon);
+  Lock next = mine.make_lock("next", undone_soon);
   ASSERT_TRUE(next.try_lock_for(patience));
   ASSERT_TRUE(eventually([&] { return holds("next") == servers().size(); }, 5s));
   std::size_t arrived = 0;
@@ -143,7 +143,7 @@ TEST_F(RedlockUndo, ARequestThatArrivesAfterItsReleaseTakesNothing) {
   for (const std::size_t i : {3U, 4U}) {
     servers().proxy(i).hold_requests(true, Proxy::Connections::commands);
   }
-  Lock lock = mine.lock("a", undone_soon);
+  Lock lock = mine.make_lock("a", undone_soon);
   ASSERT_TRUE(lock.try_lock_for(patience));
   EXPECT_EQ(holds("a"), 3U);
   // The two are asked anew on new connections, once they were given up.
@@ -162,7 +162,7 @@ TEST_F(RedlockUndo, ARequestThatArrivesAfterItsReleaseTakesNothing) {
 // servers all of that is kept on its way, until it has the lock with their votes.
 TEST_F(RedlockUndo, AnUndoThatArrivesInALaterRoundFreesNothing) {
   Client theirs = client_of({0, 1, 2});
-  Lock held = theirs.lock("a", undone_late);
+  Lock held = theirs.make_lock("a", undone_late);
   take(held, {0, 1, 2});
   proxied();
   Party waiter(ready_client(), "a", {.lease = 3s});
@@ -197,7 +197,7 @@ TEST_F(RedlockUndo, AGrantOfASlowServerIsGivenBackWithTheRest) {
   for (const std::size_t i : {0U, 4U}) {
     servers().proxy(i).delay(30ms, 60ms, Proxy::Direction::to_server);
   }
-  Lock lock = mine.lock("a", undone_late);
+  Lock lock = mine.make_lock("a", undone_late);
   for (int i = 0; i < 20; ++i) {
     lock.lock();
     EXPECT_EQ(lock.release(), Released::released);
@@ -212,7 +212,7 @@ TEST_F(RedlockUndo, LostRequestsAndRepliesLeaveNothingAndTokensGrow) {
     servers().proxy(i).lose_reply(0.1);
     servers().proxy(i).lose_request(0.1);
   }
-  Lock lock = mine.lock("a", {.lease = 3s});
+  Lock lock = mine.make_lock("a", {.lease = 3s});
   Token last;
   int held = 0;
   for (int i = 0; i < 60; ++i) {
@@ -233,7 +233,7 @@ TEST_F(RedlockUndo, LostRequestsAndRepliesLeaveNothingAndTokensGrow) {
 
 TEST_F(RedlockUndo, ARenewalOfALostHoldDoesNotProlongAStrangers) {
   Client mine = ready_client();
-  Lock lock = mine.lock("a", undone_soon);
+  Lock lock = mine.make_lock("a", undone_soon);
   lock.lock();
   const std::stop_token lost = lock.lost();
   const Token token = lock.token();
@@ -242,7 +242,7 @@ TEST_F(RedlockUndo, ARenewalOfALostHoldDoesNotProlongAStrangers) {
     servers()[i].talk().expect_ok({"DEL", key("a")});
   }
   Client other = client();
-  Lock theirs = other.lock("a", {.lease = 1500ms, .renew = false});
+  Lock theirs = other.make_lock("a", {.lease = 1500ms, .renew = false});
   ASSERT_TRUE(theirs.try_lock());
   EXPECT_GT(theirs.token(), token);
   EXPECT_TRUE(eventually([&] { return lost.stop_requested(); }, 900ms));
@@ -278,8 +278,8 @@ TEST_F(RedlockTies, OfTwoClientsOnFourServersEnd) {
   Client second = client_near(2, 3);
   first.check(patience);
   second.check(patience);
-  Lock mine = first.lock("a", undone_late);
-  Lock theirs = second.lock("a", undone_late);
+  Lock mine = first.make_lock("a", undone_late);
+  Lock theirs = second.make_lock("a", undone_late);
   for (int round = 0; round < 5; ++round) {
     std::atomic<int> inside{0};
     const auto cycle = [&inside](Lock& lock) {
@@ -333,11 +333,11 @@ TEST_F(RedlockUndo, AHoldThatItsRenewalFindsLostKeepsNobodyOut) {
   static_cast<void>(servers(4));
   Client mine = ready_client();
   Client theirs = ready_client();
-  Lock held = mine.lock("a", {.lease = 6s});
+  Lock held = mine.make_lock("a", {.lease = 6s});
   take(held, {0, 1, 2, 3});
   for (const std::size_t i : {2U, 3U}) servers()[i].talk().expect_ok({"DEL", key("a")});
   ASSERT_TRUE(eventually([&] { return held.lost().stop_requested(); }, 5s));
-  Lock next = theirs.lock("a", undone_late);
+  Lock next = theirs.make_lock("a", undone_late);
   EXPECT_TRUE(next.try_lock_for(3s));
   EXPECT_EQ(held.release(), Released::was_lost);
 }
@@ -348,12 +348,12 @@ TEST_F(RedlockUndo, AHoldThatTwoQuickAnswersFindLostKeepsNobodyOut) {
   Client theirs = client_of({0, 1, 2, 3});
   proxied();
   Client mine = ready_client();
-  Lock held = mine.lock("a", {.lease = 6s});
+  Lock held = mine.make_lock("a", {.lease = 6s});
   take(held, {0, 1, 2, 3});
   for (const std::size_t i : {0U, 1U}) servers()[i].talk().expect_ok({"DEL", key("a")});
   for (const std::size_t i : {2U, 3U}) servers().proxy(i).delay(60ms, 60ms);
   ASSERT_TRUE(eventually([&] { return held.lost().stop_requested(); }, 5s));
-  Lock next = theirs.lock("a", undone_late);
+  Lock next = theirs.make_lock("a", undone_late);
   EXPECT_TRUE(next.try_lock_for(3s));
   EXPECT_EQ(held.release(), Released::was_lost);
 }

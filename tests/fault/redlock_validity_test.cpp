@@ -20,7 +20,7 @@ class RedlockValidity : public RedlockTest {
 TEST_F(RedlockValidity, AQuorumThatIsReachedTooLateIsNoLock) {
   proxied();
   Client mine = ready_client();
-  Lock lock = mine.lock("a", {.lease = 300ms, .renew = false});
+  Lock lock = mine.make_lock("a", {.lease = 300ms, .renew = false});
   delay_replies({0, 1, 2}, 350ms);
   std::error_code error;
   EXPECT_FALSE(lock.try_lock_for(1500ms, error));
@@ -35,7 +35,7 @@ TEST_F(RedlockValidity, AQuorumThatIsReachedTooLateIsNoLock) {
 TEST_F(RedlockValidity, IsCountedFromBeforeTheFirstRequest) {
   proxied();
   Client mine = ready_client();
-  Lock lock = mine.lock("a", {.lease = 3s, .renew = false});
+  Lock lock = mine.make_lock("a", {.lease = 3s, .renew = false});
   delay_replies({0, 1, 2, 3, 4}, 200ms);
   const auto before = std::chrono::steady_clock::now();
   ASSERT_TRUE(lock.try_lock_for(patience));
@@ -50,7 +50,7 @@ TEST_F(RedlockValidity, IsCountedFromBeforeTheFirstRequest) {
 
 TEST_F(RedlockValidity, TheTimeOfWaitingIsNotTakenFromTheHold) {
   Client theirs = client();
-  Lock held = theirs.lock("a", {.lease = 20s});
+  Lock held = theirs.make_lock("a", {.lease = 20s});
   held.lock();
   Party waiter(ready_client(), "a", {.lease = 1s, .renew = false});
   auto served = waiter.start();
@@ -67,10 +67,10 @@ TEST_F(RedlockValidity, TheTimeOfWaitingIsNotTakenFromTheHold) {
 TEST_F(RedlockValidity, IsRenewedByAMajorityWithoutAGapAndWithTheSameToken) {
   Client mine = ready_client();
   Client other = client();
-  Lock lock = mine.lock("a", {.lease = 600ms});
+  Lock lock = mine.make_lock("a", {.lease = 600ms});
   lock.lock();
   const Token token = lock.token();
-  Lock theirs = other.lock("a");
+  Lock theirs = other.make_lock("a");
   const auto until = std::chrono::steady_clock::now() + 2s;
   while (std::chrono::steady_clock::now() < until) {
     ASSERT_FALSE(theirs.try_lock());
@@ -84,7 +84,7 @@ TEST_F(RedlockValidity, AServerThatWasRestartedWithNothingIsTakenAgainInsideTheD
   static_cast<void>(servers(3));
   Client mine = ready_client();
   Client other = client();
-  Lock lock = mine.lock("a", {.lease = 1500ms});
+  Lock lock = mine.make_lock("a", {.lease = 1500ms});
   lock.lock();
   const Token token = lock.token();
   // One after the other: in the end no server is left that has seen the grant.
@@ -92,13 +92,13 @@ TEST_F(RedlockValidity, AServerThatWasRestartedWithNothingIsTakenAgainInsideTheD
     servers().forget(i);
     EXPECT_FALSE(is_held(i, "a"));
     ASSERT_TRUE(eventually([&] { return is_held(i, "a"); }, 5s)) << i;
-    EXPECT_FALSE(other.lock("a").try_lock()) << i;
+    EXPECT_FALSE(other.make_lock("a").try_lock()) << i;
   }
   EXPECT_FALSE(lock.lost().stop_requested());
   EXPECT_EQ(lock.token(), token);
   EXPECT_EQ(lock.release(), Released::released);
   expect_free("a");
-  Lock theirs = other.lock("a");
+  Lock theirs = other.make_lock("a");
   ASSERT_TRUE(theirs.try_lock_for(patience));
   EXPECT_GT(theirs.token(), token);
   theirs.unlock();
@@ -106,12 +106,12 @@ TEST_F(RedlockValidity, AServerThatWasRestartedWithNothingIsTakenAgainInsideTheD
 
 TEST_F(RedlockValidity, AMajorityThatForgetsAtOnceTakesTheHold) {
   Client mine = ready_client();
-  Lock lock = mine.lock("a", {.lease = 1500ms, .renew = false});
+  Lock lock = mine.make_lock("a", {.lease = 1500ms, .renew = false});
   lock.lock();
   const Token token = lock.token();
   for (const std::size_t i : {0U, 1U, 2U}) servers().forget(i);
   Client other = client();
-  Lock theirs = other.lock("a", {.lease = 20s});
+  Lock theirs = other.make_lock("a", {.lease = 20s});
   EXPECT_TRUE(theirs.try_lock_for(patience));
   EXPECT_GT(theirs.token(), token);
   EXPECT_TRUE(eventually([&] { return lock.lost().stop_requested(); }, 2s));
@@ -125,7 +125,7 @@ TEST_F(RedlockValidity, AMajorityThatForgetsAtOnceTakesTheHold) {
 TEST_F(RedlockValidity, ARenewalThatArrivesAfterTheDeadlineBringsNothingBack) {
   proxied();
   Client mine = ready_client();
-  Lock lock = mine.lock("a", {.lease = 600ms});
+  Lock lock = mine.make_lock("a", {.lease = 600ms});
   lock.lock();
   const Token token = lock.token();
   const std::stop_token lost = lock.lost();
@@ -136,7 +136,7 @@ TEST_F(RedlockValidity, ARenewalThatArrivesAfterTheDeadlineBringsNothingBack) {
   ASSERT_TRUE(eventually([&] { return lost.stop_requested(); }, 2s));
   // Somebody else has it meanwhile, and gives it back: the servers are empty-handed again.
   Client other(servers().direct_url());
-  Lock theirs = other.lock("a");
+  Lock theirs = other.make_lock("a");
   ASSERT_TRUE(theirs.try_lock_for(600ms + 1s));
   const Token newer = theirs.token();
   EXPECT_GT(newer, token);
@@ -168,12 +168,12 @@ class RedlockRestart : public RedlockTest {
 // The manual's warning: a server that comes back at once with nothing votes twice.
 TEST_F(RedlockRestart, WithNothingAndWithoutADelayBreaksExclusionButNotTheToken) {
   Client mine = client_without({3, 4});
-  Lock lock = mine.lock("a", {.lease = 5s, .renew = false});
+  Lock lock = mine.make_lock("a", {.lease = 5s, .renew = false});
   lock.lock();
   EXPECT_EQ(holds("a"), 3U);
   servers().forget(2);
   Client other = whole_client();
-  Lock theirs = other.lock("a", {.lease = 5s, .renew = false});
+  Lock theirs = other.make_lock("a", {.lease = 5s, .renew = false});
   ASSERT_TRUE(theirs.try_lock_for(2s));
   EXPECT_GT(lock.valid_for(), 0ns) << "two hold it: this is what the delay is for";
   EXPECT_GT(theirs.valid_for(), 0ns);
@@ -185,7 +185,7 @@ TEST_F(RedlockRestart, WithNothingAndWithoutADelayBreaksExclusionButNotTheToken)
 TEST_F(RedlockRestart, WithNothingALeaseLaterKeepsExclusion) {
   constexpr std::chrono::milliseconds lease{1500};
   Client mine = client_without({3, 4});
-  Lock lock = mine.lock("a", {.lease = lease, .renew = false});
+  Lock lock = mine.make_lock("a", {.lease = lease, .renew = false});
   lock.lock();
   const Owner holder = Owner().or_this_thread();
   const Token token = lock.token();
@@ -211,7 +211,7 @@ TEST_F(RedlockRestart, WithAllDataNeedsNoDelay) {
   keeps.persistence = RedisServerOptions::Persistence::always;
   static_cast<void>(servers(5, keeps));
   Client mine = client_without({3, 4});
-  Lock lock = mine.lock("a", {.lease = 2s, .renew = false});
+  Lock lock = mine.make_lock("a", {.lease = 2s, .renew = false});
   lock.lock();
   const Owner holder = Owner().or_this_thread();
   kill(2);

@@ -14,19 +14,19 @@ MORTISE_TEST(Restart, AHoldStandsAndIsRenewed) {
   const auto record = std::make_shared<Record>();
   Client mine = client(ground().lease, {.observer = record});
   Client other = client();
-  Lock lock = mine.lock("a", server().hold(ground().lease));
+  Lock lock = mine.make_lock("a", server().hold(ground().lease));
   lock.lock();
   const Token token = lock.token();
   server().kill();
   server().start();
   const std::size_t before = record->count(Record::Kind::renewed);
   EXPECT_TRUE(record->told(Record::Kind::renewed, before + 2));
-  EXPECT_FALSE(other.lock("a").try_lock_for(100ms));
+  EXPECT_FALSE(other.make_lock("a").try_lock_for(100ms));
   EXPECT_FALSE(lock.lost().stop_requested());
   EXPECT_GT(lock.valid_for(), 1s);
   EXPECT_EQ(lock.token(), token);
   EXPECT_EQ(lock.release(), Released::released);
-  Lock next = other.lock("a");
+  Lock next = other.make_lock("a");
   EXPECT_TRUE(next.try_lock_for(patience));
   EXPECT_GT(next.token(), token);
   EXPECT_EQ(next.release(), Released::released);
@@ -34,7 +34,7 @@ MORTISE_TEST(Restart, AHoldStandsAndIsRenewed) {
 
 MORTISE_TEST(Restart, AWaiterGoesOnWaitingAndIsServedByTheRelease) {
   Client mine = client();
-  Lock lock = mine.lock("a", server().hold(ground().lease));
+  Lock lock = mine.make_lock("a", server().hold(ground().lease));
   lock.lock();
   Party waiter(client(), "a");
   auto served = waiter.start();
@@ -62,7 +62,7 @@ MORTISE_TEST(Restart, AWaiterIsServedAfterTheOldLeaseAndNotBefore, Ability::leas
   Client mine = client();
   LockOptions options = server().hold(lease);
   options.renew = false;
-  Lock lock = mine.lock("a", options);
+  Lock lock = mine.make_lock("a", options);
   lock.lock();
   const Owner holder = Owner().or_this_thread();
   Party waiter(client(), "a");
@@ -83,7 +83,7 @@ MORTISE_TEST(Restart, AWaiterIsServedAfterTheOldLeaseAndNotBefore, Ability::leas
 MORTISE_TEST(Restart, AServerThatStaysAwayBeyondTheLeaseHasTheHoldLostByTheClock) {
   const std::chrono::milliseconds lease = ground().short_lease;
   Client mine = client(lease);
-  Lock lock = mine.lock("a", server().hold(lease));
+  Lock lock = mine.make_lock("a", server().hold(lease));
   lock.lock();
   server().kill();
   const std::chrono::nanoseconds left = lock.valid_for();
@@ -120,7 +120,7 @@ MORTISE_TEST(Restart, AReleaseWhileTheServerIsDownIsDoneWhenItIsBack) {
   Client mine = client(lease);
   Client other = client();
   other.check(patience);
-  Lock lock = mine.lock("a", server().hold(lease));
+  Lock lock = mine.make_lock("a", server().hold(lease));
   lock.lock();
   server().kill();
   Released outcome{};

@@ -18,9 +18,9 @@ MORTISE_TEST(Standstill, CostsTimeAndNothingElse) {
   constexpr auto lease = 20s;
   Client mine = client(lease);
   Client other = client();
-  Lock held = mine.lock("held", server().hold(lease));
+  Lock held = mine.make_lock("held", server().hold(lease));
   held.lock();
-  Lock lock = mine.lock("a", server().hold(6s));
+  Lock lock = mine.make_lock("a", server().hold(6s));
   server().stop();
   std::error_code error;
   EXPECT_LT(own_duration_of([&] { EXPECT_FALSE(lock.try_lock(error)); }), 1s + allowance + slack);
@@ -45,8 +45,10 @@ MORTISE_TEST(Standstill, CostsTimeAndNothingElse) {
 class HoldsOneOfThree {
  public:
   HoldsOneOfThree(Client& mine, Client other, const LockOptions& options)
-      : other_(std::move(other)), b_(other_.lock("b", options)), c_(other_.lock("c", options)) {
-    for (const char* const name : {"a", "b", "c"}) wanted_.push_back(mine.lock(name, options));
+      : other_(std::move(other)),
+        b_(other_.make_lock("b", options)),
+        c_(other_.make_lock("c", options)) {
+    for (const char* const name : {"a", "b", "c"}) wanted_.push_back(mine.make_lock(name, options));
   }
   /// @param waits_for whether the server has a waiter of that name, soon
   bool start(std::chrono::nanoseconds wait, std::stop_token stop,
@@ -132,7 +134,7 @@ MORTISE_TEST(Standstill, LockAllOfManyNamesKeepsItsTime) {
   Client mine = client(20s);
   std::vector<Lock> wanted;
   for (std::size_t i = 0; i < many; ++i) {
-    wanted.push_back(mine.lock("many/" + std::to_string(i), server().hold(20s)));
+    wanted.push_back(mine.make_lock("many/" + std::to_string(i), server().hold(20s)));
   }
   const std::vector<std::reference_wrapper<Lock>> all(wanted.begin(), wanted.end());
   const auto limit = wait + allowance + slack;
@@ -154,24 +156,24 @@ MORTISE_TEST(Standstill, LockAllOfManyNamesKeepsItsTime) {
 MORTISE_TEST(Standstill, EveryCallWithATimeLimitKeepsIt) {
   Client mine = client(20s);
   Client other = client();
-  Lock held = other.lock("held", server().hold(20s));
+  Lock held = other.make_lock("held", server().hold(20s));
   held.lock();
-  Lock lock = mine.lock("held", server().hold(20s));
+  Lock lock = mine.make_lock("held", server().hold(20s));
   const bool permits = mine.capabilities().permits == Support::yes;
   const bool once = mine.capabilities().once == Support::yes;
   EXPECT_FALSE(lock.try_lock());
   // Another client runs the key, and a thread of this one waits for it with another fingerprint
   // than the call below: that call asks the store whether it need wait at all.
   std::optional<mortise::Run> running;
-  if (once) running = other.once("run", {.fingerprint = "one", .lease = 20s}).begin();
+  if (once) running = other.make_once("run", {.fingerprint = "one", .lease = 20s}).begin();
   Worker waiter;
   std::stop_source waited_enough;
   std::future<void> waits;
   if (once) {
     waits = waiter.start([&] {
       std::error_code ignored;
-      Once same =
-          mine.once("run", {.fingerprint = "one", .lease = 20s, .stop = waited_enough.get_token()});
+      Once same = mine.make_once(
+          "run", {.fingerprint = "one", .lease = 20s, .stop = waited_enough.get_token()});
       const mortise::Run none = same.begin(ignored);
     });
     ASSERT_TRUE(waiter.falls_asleep());
@@ -197,15 +199,15 @@ MORTISE_TEST(Standstill, EveryCallWithATimeLimitKeepsIt) {
   expect_in_time("force_release",
                  [&] { static_cast<void>(mine.force_release("no", {.wait = wait}, error)); });
   if (permits) {
-    Semaphore semaphore = mine.semaphore("permits", 3, server().hold(20s));
+    Semaphore semaphore = mine.make_semaphore("permits", 3, server().hold(20s));
     expect_in_time("Semaphore",
                    [&] { static_cast<void>(semaphore.acquire({.wait = wait}, error)); });
   }
   if (once) {
-    Once run = mine.once("key", {.wait = wait, .lease = 20s});
+    Once run = mine.make_once("key", {.wait = wait, .lease = 20s});
     expect_in_time("Once", [&] { static_cast<void>(run.begin(error)); });
-    Once never =
-        mine.once("run", {.fingerprint = "two", .wait = patience, .lease = 20s, .stop = stopped()});
+    Once never = mine.make_once(
+        "run", {.fingerprint = "two", .wait = patience, .lease = 20s, .stop = stopped()});
     EXPECT_LT(own_duration_of([&] { static_cast<void>(never.begin(error)); }), allowance + slack)
         << "a stopped Once";
     waited_enough.request_stop();
@@ -218,7 +220,7 @@ MORTISE_TEST(Standstill, EveryCallWithATimeLimitKeepsIt) {
 MORTISE_TEST(Standstill, ClosingIsBounded) {
   const std::chrono::milliseconds lease = std::max(ground().short_lease, 2'000ms);
   std::optional<Client> mine = client(lease);
-  Lock lock = mine->lock("a", server().hold(lease));
+  Lock lock = mine->make_lock("a", server().hold(lease));
   lock.lock();
   server().stop();
   EXPECT_LT(own_duration_of([&] { mine.reset(); }), 2s + slack);

@@ -149,7 +149,7 @@ class ZooKeeperCrowd : public ZooKeeperTest {
       }));
     }
     Client mine(at);
-    Lock lock = mine.lock(name);
+    Lock lock = mine.make_lock(name);
     lock.lock();
     board->last = lock.token().value() / 1024;
     // How many there are: a list of them all, again and again, would keep the server from the
@@ -203,7 +203,7 @@ TEST_F(ZooKeeperCrowd, OfTenThousandHoldsOutlivesARestartOfTheServer) {
     taken.push_back(threads.back()->start([&, i] {
       std::size_t count = 0;
       for (std::size_t j = 0; j < of_each; ++j) {
-        locks[i].push_back(mine.lock(std::to_string(i) + "/" + std::to_string(j)));
+        locks[i].push_back(mine.make_lock(std::to_string(i) + "/" + std::to_string(j)));
         std::error_code error;
         count += locks[i].back().try_lock_for(patience, error) ? 1U : 0U;
       }

@@ -52,7 +52,7 @@ class ZooKeeperCutOff : public ::testing::Test {
     Client theirs(all_->server(other).url(rest));
     mine.check(patience);
     theirs.check(patience);
-    Lock lock = mine.lock("a");
+    Lock lock = mine.make_lock("a");
     lock.lock();
     // Of a later moment than any at which the holder was seen to believe.
     Instant believed{};
@@ -67,7 +67,7 @@ class ZooKeeperCutOff : public ::testing::Test {
     EXPECT_TRUE(watch(BootClock::now() + after)) << "the hold was lost before anything happened";
     std::atomic<Instant::rep> granted{0};
     std::thread waiter([&] {
-      Lock next = theirs.lock("a");
+      Lock next = theirs.make_lock("a");
       std::error_code error;
       if (!next.try_lock_for(to_elect + 2 * lease_, error)) {
         std::printf("nobody was granted the lock: %s\n", error.message().c_str());

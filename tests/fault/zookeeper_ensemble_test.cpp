@@ -54,7 +54,7 @@ class ZooKeeperQuorum : public ::testing::Test {
 TEST_F(ZooKeeperQuorum, AHoldAndAWaiterOutliveTheLeader) {
   const auto record = std::make_shared<Record>();
   Client mine = client({.observer = record});
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   lock.lock();
   Party waiter(client(), "a");
   auto served = waiter.start();
@@ -76,7 +76,7 @@ TEST_F(ZooKeeperQuorum, AHoldAndAWaiterOutliveTheLeader) {
 
 TEST_F(ZooKeeperQuorum, AClientWhoseServerDiesGoesToAnother) {
   Client mine = client();
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   lock.lock();
   const Token token = lock.token();
   // Wherever it is connected: each of them in turn.
@@ -93,8 +93,8 @@ TEST_F(ZooKeeperQuorum, AClientWhoseServerDiesGoesToAnother) {
 
 TEST_F(ZooKeeperQuorum, WithoutAMajorityNobodyIsServedAndNothingForgotten) {
   Client mine = client();
-  Lock lock = mine.lock("a");
-  Lock free = mine.lock("b");
+  Lock lock = mine.make_lock("a");
+  Lock free = mine.make_lock("b");
   lock.lock();
   const std::size_t leads = all_.leader();
   all_.server((leads + 1) % ZooKeeperEnsemble::size).kill();
@@ -115,17 +115,17 @@ TEST_F(ZooKeeperQuorum, WithoutAMajorityNobodyIsServedAndNothingForgotten) {
 
 TEST_F(ZooKeeperQuorum, ALeaderThatStandsStillIsReplacedAndFindsNoFollowers) {
   Client mine = client();
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   lock.lock();
   const std::size_t led = all_.leader();
   all_.server(led).stop();
   EXPECT_TRUE(eventually([&] { return all_.leader() != led; }));
   std::error_code error;
   Client other = client_of((led + 1) % ZooKeeperEnsemble::size);
-  Lock free = other.lock("b");
+  Lock free = other.make_lock("b");
   EXPECT_TRUE(free.try_lock_for(patience, error)) << error.message();
   EXPECT_EQ(free.release(), Released::released);
-  Lock wanted = other.lock("a");
+  Lock wanted = other.make_lock("a");
   EXPECT_FALSE(wanted.try_lock_for(answer_time)) << "two hold the lock";
   all_.server(led).resume();
   all_.complete();
@@ -146,7 +146,7 @@ TEST_F(ZooKeeperQuorum, ClientsOfThreeServersHoldOneAtATime) {
   for (std::size_t i = 0; i < ZooKeeperEnsemble::size; ++i) {
     threads.emplace_back([&, i] {
       Client mine = client_of(i);
-      Lock lock = mine.lock("a");
+      Lock lock = mine.make_lock("a");
       for (int round = 0; round < rounds; ++round) {
         std::error_code error;
         if (!lock.try_lock_for(patience, error)) {

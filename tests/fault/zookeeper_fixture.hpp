@@ -99,7 +99,7 @@ class ZooKeeperTest : public ::testing::Test {
   }
   /// Has what a name's queue stands on, so that the next one makes its own node only.
   void make_parent(Client& user, const std::string& name) {
-    Lock lock = user.lock(name);
+    Lock lock = user.make_lock(name);
     ASSERT_TRUE(lock.try_lock_for(patience));
     lock.unlock();
     expect_free(name);

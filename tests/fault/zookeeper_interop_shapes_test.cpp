@@ -54,7 +54,7 @@ class ZooKeeperOtherReaders : public ZooKeeperTest, public ::testing::WithParamI
 
 TEST_P(ZooKeeperOtherReaders, ReadWithUs) {
   Client mine = ours();
-  Lock reader = mine.lock("a", as_reader);
+  Lock reader = mine.make_lock("a", as_reader);
   ZooKeeperStranger other = stranger("read");
   EXPECT_EQ(other.ask("take"), "taken");
   EXPECT_TRUE(reader.try_lock_for(patience));
@@ -67,7 +67,7 @@ TEST_P(ZooKeeperOtherReaders, ReadWithUs) {
 
 TEST_P(ZooKeeperOtherReaders, WaitForOurWriter) {
   Client mine = ours();
-  Lock writer = mine.lock("a", writing);
+  Lock writer = mine.make_lock("a", writing);
   writer.lock();
   for (const char* const kind : {"read", "write"}) {
     ZooKeeperStranger other = stranger(kind);
@@ -86,14 +86,14 @@ TEST_P(ZooKeeperOtherReaders, WaitForOurWriter) {
 
 TEST_P(ZooKeeperOtherReaders, TheirWriterWaitsForOurReader) {
   Client mine = ours();
-  Lock reader = mine.lock("a", as_reader);
+  Lock reader = mine.make_lock("a", as_reader);
   reader.lock();
   ZooKeeperStranger other = stranger("write");
   EXPECT_EQ(other.ask("try 300"), "busy");
   other.send("take");
   ASSERT_TRUE(come_to_wait("a"));
   EXPECT_EQ(other.answer(300ms), "");
-  EXPECT_FALSE(ours().lock("a", as_reader).try_lock()) << "it would overtake a writer";
+  EXPECT_FALSE(ours().make_lock("a", as_reader).try_lock()) << "it would overtake a writer";
   EXPECT_EQ(reader.release(), Released::released);
   EXPECT_EQ(other.answer(), "taken");
   EXPECT_FALSE(reader.try_lock_for(answer_time));
@@ -107,7 +107,7 @@ TEST_P(ZooKeeperOtherReaders, OurWriterWaitsForTheirReader) {
   ZooKeeperStranger other = stranger("read");
   EXPECT_EQ(other.ask("take"), "taken");
   Client mine = ours();
-  Lock writer = mine.lock("a", writing);
+  Lock writer = mine.make_lock("a", writing);
   EXPECT_FALSE(writer.try_lock_for(answer_time));
   Party waiter(ours(), "a", writing);
   auto served = waiter.start();
@@ -122,7 +122,7 @@ TEST_P(ZooKeeperOtherReaders, OurWriterWaitsForTheirReader) {
 
 TEST_P(ZooKeeperOtherReaders, TheirWriterWaitsForAnOwnerThatReadsOn) {
   Client mine = ours();
-  ReadWriteLock lock = mine.read_write_lock("a", {.lease = 60s});
+  ReadWriteLock lock = mine.make_read_write_lock("a", {.lease = 60s});
   lock.lock();
   ZooKeeperStranger other = stranger("write");
   other.send("take");
@@ -163,7 +163,7 @@ class ZooKeeperOtherPermits : public ZooKeeperTest {
 
 TEST_F(ZooKeeperOtherPermits, AreCountedWithOurs) {
   Client mine(url("session=20s&margin=300ms"));
-  Semaphore semaphore = mine.semaphore("gate", 2, {.lease = 60s});
+  Semaphore semaphore = mine.make_semaphore("gate", 2, {.lease = 60s});
   ZooKeeperStranger other = stranger();
   EXPECT_EQ(other.ask("take"), "taken");
   Permit one = take(semaphore);
@@ -176,7 +176,7 @@ TEST_F(ZooKeeperOtherPermits, AreCountedWithOurs) {
   EXPECT_EQ(other.ask("try 300"), "busy");
   other.send("take");
   EXPECT_EQ(other.answer(300ms), "");
-  one.release();
+  one.unlock();
   EXPECT_EQ(other.answer(), "taken");
   Worker worker;
   auto served = worker.start([&] { return take(semaphore); });
@@ -219,7 +219,7 @@ TEST_F(ZooKeeperOtherPermits, SixProcessesHaveTwoAtATime) {
   for (int i = 0; i < of_each; ++i) {
     ours.push_back(model::Process::fork_child([&] {
       Client mine(at);
-      Semaphore semaphore = mine.semaphore("gate", permits);
+      Semaphore semaphore = mine.make_semaphore("gate", permits);
       for (int n = 0; n < times; ++n) {
         const Permit permit = semaphore.acquire({.wait = 30s});
         if (!permit || !enter_and_leave(inside, permits)) return 1;

@@ -56,7 +56,7 @@ bool cycle(Lock& lock, int times, const std::string& inside) {
 
 TEST_P(ZooKeeperOthers, WaitForUs) {
   Client mine = client();
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   lock.lock();
   ZooKeeperStranger other = stranger("a");
   EXPECT_EQ(other.ask("try 300"), "busy");
@@ -76,7 +76,7 @@ TEST_P(ZooKeeperOthers, AreWaitedForByUs) {
   ZooKeeperStranger other = stranger("a");
   EXPECT_EQ(other.ask("take"), "taken");
   Client mine = client();
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   EXPECT_FALSE(lock.try_lock());
   EXPECT_FALSE(lock.try_lock_for(answer_time));
   Party waiter(client(), "a");
@@ -91,7 +91,7 @@ TEST_P(ZooKeeperOthers, AreWaitedForByUs) {
 
 TEST_P(ZooKeeperOthers, QueueWithUsInOneOrder) {
   Client mine = client();
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   lock.lock();
   ZooKeeperStranger second = stranger("a");
   second.send("take");
@@ -130,7 +130,7 @@ TEST_P(ZooKeeperOthers, EightProcessesHoldOneAtATime) {
   for (int i = 0; i < of_each; ++i) {
     ours.push_back(model::Process::fork_child([&] {
       Client mine(at);
-      Lock lock = mine.lock("a");
+      Lock lock = mine.make_lock("a");
       return cycle(lock, times, inside) ? 0 : 1;
     }));
   }

@@ -56,22 +56,22 @@ TEST_F(ZooKeeperKeys, ARunnerWhoseSessionHasEndedRecordsNothing) {
   for (const bool knows : {true, false}) {
     const std::string key = knows ? "knows" : "does not know";
     Client runner = proxied();
-    mortise::Run run = runner.once(key).begin();
+    mortise::Run run = runner.make_once(key).begin();
     const std::int64_t session = owner_of(queue_of_key(key).front());
     if (!knows) proxy().blackhole(true);
     server().expire(session);
     if (knows) {
       EXPECT_TRUE(eventually([&] { return run.lost().stop_requested(); }));
     }
-    mortise::Run second = theirs.once(key, {.wait = patience}).begin();
+    mortise::Run second = theirs.make_once(key, {.wait = patience}).begin();
     EXPECT_EQ(second.number(), 2U);
     proxy().heal();
     std::error_code error;
     const Outcome told = run.succeed("first", error);
     EXPECT_TRUE(told.lost() || error == Errc::in_doubt) << error.message();
-    EXPECT_TRUE(mine.once(key).look().running()) << "it was recorded";
+    EXPECT_TRUE(mine.make_once(key).look().running()) << "it was recorded";
     EXPECT_EQ(second.succeed("second").result(), "second");
-    EXPECT_EQ(mine.once(key).look().result(), "second");
+    EXPECT_EQ(mine.make_once(key).look().result(), "second");
   }
 }
 
@@ -83,7 +83,7 @@ TEST_F(ZooKeeperKeys, WhoConcludesAsItsSessionEndsIsToldWhatIsRecorded) {
   for (const Proxy::Moment moment : {Proxy::Moment::request, Proxy::Moment::reply}) {
     const std::string key = moment == Proxy::Moment::request ? "request" : "reply";
     Client runner = behind_proxy("session=4s&margin=300ms");
-    mortise::Run run = runner.once(key).begin();
+    mortise::Run run = runner.make_once(key).begin();
     const std::int64_t session = owner_of(queue_of_key(key).front());
     proxy().reset_new(true);
     proxy().cut_at(1, moment, "MULTI");
@@ -99,7 +99,7 @@ TEST_F(ZooKeeperKeys, WhoConcludesAsItsSessionEndsIsToldWhatIsRecorded) {
     proxy().heal();
     ASSERT_TRUE(comes(answer));
     const Outcome told = answer.get();
-    const Outcome seen = theirs.once(key).look();
+    const Outcome seen = theirs.make_once(key).look();
     EXPECT_EQ(told.state() == KeyState::succeeded, recorded && !error);
     EXPECT_FALSE(told.lost() && recorded);
     EXPECT_EQ(seen.state() == KeyState::succeeded, recorded);
@@ -114,7 +114,7 @@ TEST_F(ZooKeeperKeys, WhoseAnswerIsLostFindsWhatItHasRecorded) {
   Client runner = behind_proxy("session=20s&margin=300ms");
   for (const bool replaced : {false, true}) {
     const std::string key = replaced ? "replaced" : "stands";
-    mortise::Run run = runner.once(key, {.lease = 30s}).begin();
+    mortise::Run run = runner.make_once(key, {.lease = 30s}).begin();
     proxy().reset_new(true);
     proxy().cut_at(1, Proxy::Moment::reply, "MULTI");
     Worker worker;
@@ -123,7 +123,7 @@ TEST_F(ZooKeeperKeys, WhoseAnswerIsLostFindsWhatItHasRecorded) {
     ASSERT_TRUE(eventually([&] { return !proxy().cut_is_ahead(); }));
     ASSERT_TRUE(eventually([&] { return queue_of_key(key).empty(); }));
     if (replaced) {
-      EXPECT_EQ(theirs.once(key).run(run_by).result(), "later");
+      EXPECT_EQ(theirs.make_once(key).run(run_by).result(), "later");
     }
     proxy().heal();
     ASSERT_TRUE(comes(told));
@@ -145,11 +145,11 @@ TEST_F(ZooKeeperKeys, ARequestThatComesLateBeginsNothing) {
   Client runner = client();
   Client waiting = behind_proxy("session=10s&margin=300ms");
   Client others = client();
-  mortise::Run dead = runner.once("key").begin();
+  mortise::Run dead = runner.make_once("key").begin();
   Worker worker;
   std::atomic<bool> ran{false};
   std::future<Outcome> told = worker.start([&] {
-    return waiting.once("key", {.wait = patience}).run([&] {
+    return waiting.make_once("key", {.wait = patience}).run([&] {
       ran = true;
       return "twice";
     });
@@ -160,8 +160,8 @@ TEST_F(ZooKeeperKeys, ARequestThatComesLateBeginsNothing) {
   proxy().hold_requests(true);
   take_away("key");
   ASSERT_TRUE(eventually([&] { return proxy().held() > 0; }));
-  ASSERT_TRUE(others.once("key").forget());
-  mortise::Run anew = others.once("key").begin();
+  ASSERT_TRUE(others.make_once("key").forget());
+  mortise::Run anew = others.make_once("key").begin();
   ASSERT_EQ(anew.number(), 1U);
   proxy().release_held();
   proxy().hold_requests(false);
@@ -179,23 +179,23 @@ TEST_F(ZooKeeperKeys, ARequestThatComesLateForgetsNothing) {
   Client runner = client();
   Client slow = behind_proxy("session=10s&margin=300ms");
   Client others = client();
-  static_cast<void>(runner.once("key").begin());  // and given back: of the first version
-  static_cast<void>(slow.once("key").look());
+  static_cast<void>(runner.make_once("key").begin());  // and given back: of the first version
+  static_cast<void>(slow.make_once("key").look());
   const std::uint64_t writes = proxy().commands("MULTI");
   proxy().delay(late, late, Proxy::Direction::to_server);
   Worker worker;
   const std::future<void> done = worker.start([&] {
     std::error_code error;
-    static_cast<void>(slow.once("key").forget(error));
+    static_cast<void>(slow.make_once("key").forget(error));
   });
   // It was answered what is there, and what it asks for then is on its way for long.
   ASSERT_TRUE(eventually([&] { return proxy().commands("MULTI") > writes; }));
-  ASSERT_TRUE(others.once("key").forget());
-  mortise::Run anew = others.once("key").begin();
+  ASSERT_TRUE(others.make_once("key").forget());
+  mortise::Run anew = others.make_once("key").begin();
   ASSERT_EQ(anew.number(), 1U);
   std::this_thread::sleep_for(late + late / 4);
   ASSERT_TRUE(comes(done));
-  EXPECT_TRUE(others.once("key").look().running()) << "it was forgotten while it ran";
+  EXPECT_TRUE(others.make_once("key").look().running()) << "it was forgotten while it ran";
   EXPECT_EQ(anew.succeed("new").result(), "new");
 }
 
@@ -203,14 +203,14 @@ TEST_F(ZooKeeperKeys, ARequestThatComesLateForgetsNothing) {
 TEST_F(ZooKeeperKeys, AReplayIsASyncAndARead) {
   Client mine = proxied();
   Client theirs = client();
-  static_cast<void>(theirs.once("key").run([] { return "done"; }));
+  static_cast<void>(theirs.make_once("key").run([] { return "done"; }));
   EXPECT_TRUE(
-      mine.once("key").run([] { return "twice"; }).replayed());  // it learns what time it is
+      mine.make_once("key").run([] { return "twice"; }).replayed());  // it learns what time it is
   const std::uint64_t before = proxy().commands();
   const std::uint64_t reads = proxy().commands("GETDATA");
   constexpr std::uint64_t times = 20;
   for (std::uint64_t i = 0; i < times; ++i) {
-    EXPECT_EQ(mine.once("key").run([] { return "twice"; }).result(), "done");
+    EXPECT_EQ(mine.make_once("key").run([] { return "twice"; }).result(), "done");
   }
   EXPECT_EQ(proxy().commands("GETDATA") - reads, times);
   // And a pulse, or two.
@@ -226,7 +226,7 @@ TEST_F(ZooKeeperKeys, ThoseWhoWaitAreWokenOnceWithTheResult) {
   for (const bool success : {true, false}) {
     const std::string key = success ? "success" : "failure";
     Client runner(quiet);
-    mortise::Run run = runner.once(key, {.lease = 30s}).begin();
+    mortise::Run run = runner.make_once(key, {.lease = 30s}).begin();
     std::vector<std::unique_ptr<Client>> clients;
     std::vector<std::unique_ptr<Worker>> workers;
     std::vector<std::future<Outcome>> told;
@@ -234,8 +234,9 @@ TEST_F(ZooKeeperKeys, ThoseWhoWaitAreWokenOnceWithTheResult) {
       clients.push_back(std::make_unique<Client>(quiet));
       workers.push_back(std::make_unique<Worker>());
       Client& mine = *clients.back();
-      told.push_back(workers.back()->start(
-          [&mine, key] { return mine.once(key, {.wait = patience, .lease = 30s}).run(run_by); }));
+      told.push_back(workers.back()->start([&mine, key] {
+        return mine.make_once(key, {.wait = patience, .lease = 30s}).run(run_by);
+      }));
       ASSERT_TRUE(come_for(key, i + 2));
     }
     for (const auto& each : workers) ASSERT_TRUE(each->falls_asleep());
@@ -258,30 +259,30 @@ TEST_F(ZooKeeperKeys, ThoseWhoWaitAreWokenOnceWithTheResult) {
 TEST_F(ZooKeeperKeys, ARunnerWhoseNodeAStrangerDeletesRecordsNothing) {
   Client mine = client();
   Client theirs = client();
-  mortise::Run run = mine.once("key").begin();
+  mortise::Run run = mine.make_once("key").begin();
   take_away("key");
-  EXPECT_EQ(theirs.once("key", {.wait = patience}).run(run_by).result(), "later");
+  EXPECT_EQ(theirs.make_once("key", {.wait = patience}).run(run_by).result(), "later");
   EXPECT_TRUE(run.succeed("first").lost());
-  EXPECT_EQ(mine.once("key").look().result(), "later");
+  EXPECT_EQ(mine.make_once("key").look().result(), "later");
 }
 
 TEST_F(ZooKeeperKeys, WhatAStrangerHasWrittenIsNoRecord) {
   Client mine = client();
-  static_cast<void>(mine.once("key").run([] { return "done"; }));
+  static_cast<void>(mine.make_once("key").run([] { return "done"; }));
   server().talk().set(locks().kept("key"), "something else");
   std::error_code error;
-  static_cast<void>(mine.once("key").run([] { return "twice"; }, error));
+  static_cast<void>(mine.make_once("key").run([] { return "twice"; }, error));
   EXPECT_EQ(error, Errc::protocol);
-  static_cast<void>(mine.once("key").look(error));
+  static_cast<void>(mine.make_once("key").look(error));
   EXPECT_EQ(error, Errc::protocol);
   server().talk().remove(locks().kept("key"));
-  EXPECT_EQ(mine.once("key").run([] { return "anew"; }).result(), "anew");
+  EXPECT_EQ(mine.make_once("key").run([] { return "anew"; }).result(), "anew");
 }
 
 TEST_F(ZooKeeperKeys, AllIsMadeAnewWhereAStrangerHasDeletedIt) {
   Client mine = client();
   for (int i = 0; i < 3; ++i) {
-    EXPECT_EQ(mine.once("key").run(run_by).result(), "first") << i;
+    EXPECT_EQ(mine.make_once("key").run(run_by).result(), "first") << i;
     server().talk().remove_all(keys());
   }
 }
@@ -291,16 +292,16 @@ TEST_F(ZooKeeperKeys, OfACreatorNobodyElseReadsOrWrites) {
   Client mine("zookeeper://shop:secret" + at);
   Client same("zookeeper://shop:secret" + at);
   Client other("zookeeper://other:secret" + at);
-  EXPECT_EQ(mine.once("key").run([] { return "done"; }).result(), "done");
-  EXPECT_EQ(same.once("key").run([] { return "twice"; }).result(), "done");
+  EXPECT_EQ(mine.make_once("key").run([] { return "done"; }).result(), "done");
+  EXPECT_EQ(same.make_once("key").run([] { return "twice"; }).result(), "done");
   std::error_code error;
-  static_cast<void>(other.once("key").run([] { return "twice"; }, error));
+  static_cast<void>(other.make_once("key").run([] { return "twice"; }, error));
   EXPECT_EQ(error, Errc::denied);
-  EXPECT_FALSE(other.once("key").forget(error));
+  EXPECT_FALSE(other.make_once("key").forget(error));
   EXPECT_EQ(error, Errc::denied);
-  static_cast<void>(other.once("another").begin(error));
+  static_cast<void>(other.make_once("another").begin(error));
   EXPECT_EQ(error, Errc::denied) << "what is above it is not its own";
-  EXPECT_EQ(mine.once("key").look().result(), "done");
+  EXPECT_EQ(mine.make_once("key").look().result(), "done");
 }
 
 // It would be said for ever, and each time the connection breaks, with it all that the session
@@ -310,9 +311,9 @@ TEST_F(ZooKeeperKeys, AnOutcomeThatTheServerTakesNoPacketForIsGivenUp) {
   const auto record = std::make_shared<Record>();
   Client mine(url("session=8s&margin=300ms"), {.observer = record});
   Client theirs = client();
-  Lock lock = mine.lock("held all the while", {.lease = 10s});
+  Lock lock = mine.make_lock("held all the while", {.lease = 10s});
   lock.lock();
-  mortise::Run run = mine.once("key", {.lease = 10s}).begin();
+  mortise::Run run = mine.make_once("key", {.lease = 10s}).begin();
   std::error_code error;
   const Outcome told = run.succeed(std::string(longest_outcome, 'x'), error);
   EXPECT_EQ(error, Errc::in_doubt);
@@ -320,11 +321,11 @@ TEST_F(ZooKeeperKeys, AnOutcomeThatTheServerTakesNoPacketForIsGivenUp) {
   // A look that a loaded machine does not answer within its second says nothing.
   const auto is_free = [&] {
     std::error_code unanswered;
-    const Outcome outcome = theirs.once("key").look(unanswered);
+    const Outcome outcome = theirs.make_once("key").look(unanswered);
     return !unanswered && !outcome.running();
   };
   EXPECT_TRUE(eventually(is_free, 8s)) << "nobody else can run it";
-  EXPECT_EQ(theirs.once("key", {.wait = patience}).run(run_by).result(), "later");
+  EXPECT_EQ(theirs.make_once("key", {.wait = patience}).run(run_by).result(), "later");
   EXPECT_FALSE(lock.lost().stop_requested());
   EXPECT_EQ(lock.release(), Released::released);
 }
@@ -335,19 +336,19 @@ TEST_F(ZooKeeperKeys, WhatIsOverGoesALittleWithEachRun) {
   Client mine(url("session=20s&margin=300ms"));
   constexpr int old_ones = 60;
   for (int i = 0; i < old_ones; ++i) {
-    Once once = mine.once("old " + std::to_string(i), {.keep = 1s, .lease = 30s});
+    Once once = mine.make_once("old " + std::to_string(i), {.keep = 1s, .lease = 30s});
     EXPECT_EQ(once.run(run_by).result(), "first");
     if (i % 3 == 0) {
       // Nobody knows what came of it.
       mortise::Run run =
-          mine.once("begun " + std::to_string(i), {.keep = 1s, .lease = 30s}).begin();
+          mine.make_once("begun " + std::to_string(i), {.keep = 1s, .lease = 30s}).begin();
       run.give_back();
     }
   }
   EXPECT_GT(kept(), 20U);
   std::this_thread::sleep_for(1100ms);
   // Whoever comes by has one shelf to look at, or two keys, however many there are.
-  Once fresh = mine.once("kept", {.keep = 1h, .repeat = Repeat::always, .lease = 30s});
+  Once fresh = mine.make_once("kept", {.keep = 1h, .repeat = Repeat::always, .lease = 30s});
   for (int i = 0; i < old_ones + static_cast<int>(zookeeper::shelves); ++i) {
     EXPECT_EQ(fresh.run([] { return "done"; }).state(), KeyState::succeeded);
   }

@@ -18,7 +18,7 @@ class ZooKeeperListings : public ZooKeeperTest {};
 
 TEST_F(ZooKeeperListings, TellStrangersHoldsAndNoOtherNodes) {
   Client mine = client();
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   ASSERT_TRUE(lock.try_lock_for(patience));
   ZooKeeperTalk talk = server().talk();
   const auto node = [&](const std::string& name, const std::string& child) {
@@ -50,7 +50,7 @@ TEST_F(ZooKeeperListings, TellNamesThatAreTooLongForAPath) {
   const std::string escaped(34, '/');
   std::deque<Lock> locks;
   for (const std::string& name : {longest, longer, escaped}) {
-    locks.push_back(mine.lock(name));
+    locks.push_back(mine.make_lock(name));
     ASSERT_TRUE(locks.back().try_lock_for(patience));
   }
   NamePage page = mine.list("x");
@@ -66,7 +66,7 @@ TEST_F(ZooKeeperListings, BeginAnewWhereTheirConnectionBreaks) {
   Client holder = client();
   std::deque<Lock> locks;
   for (int i = 0; i < 50; ++i) {
-    locks.push_back(holder.lock("n" + std::to_string(i)));
+    locks.push_back(holder.make_lock("n" + std::to_string(i)));
     ASSERT_TRUE(locks.back().try_lock_for(patience));
   }
   Client mine = proxied();
@@ -82,7 +82,7 @@ TEST_F(ZooKeeperListings, BeginAnewWhereTheirConnectionBreaks) {
 
 TEST_F(ZooKeeperListings, TellTheAgeByTheNode) {
   Client mine = client();
-  Lock lock = mine.lock("a", {.label = "me"});
+  Lock lock = mine.make_lock("a", {.label = "me"});
   ASSERT_TRUE(lock.try_lock_for(patience));
   Party waiter(client(), "a");
   auto served = waiter.start();

@@ -28,7 +28,7 @@ class ZooKeeperLongNames : public ZooKeeperTest {
   }
   void expect_no_lock(const LockOptions& options = {}) {
     Client mine = client();
-    Lock lock = mine.lock(long_name, options);
+    Lock lock = mine.make_lock(long_name, options);
     expect_protocol("lock", failure_of([&] { lock.lock(); }));
     expect_protocol("try_lock", failure_of([&] { static_cast<void>(lock.try_lock()); }));
   }
@@ -36,14 +36,14 @@ class ZooKeeperLongNames : public ZooKeeperTest {
 
 TEST_F(ZooKeeperLongNames, AreKeptInTheirNodesAndListed) {
   Client mine = client();
-  Lock lock = mine.lock(long_name);
+  Lock lock = mine.make_lock(long_name);
   ASSERT_TRUE(lock.try_lock_for(patience));
   EXPECT_EQ(server().talk().data(path(long_name)), long_name);
   EXPECT_EQ(mine.list("nn").names, std::vector{long_name});
   EXPECT_EQ(mine.list("nm").names.size(), 0U) << "another prefix";
   EXPECT_EQ(mine.queue(long_name).holders.size(), 1U);
-  EXPECT_FALSE(client().lock(long_name).try_lock());
-  Lock other = mine.lock(other_name);
+  EXPECT_FALSE(client().make_lock(long_name).try_lock());
+  Lock other = mine.make_lock(other_name);
   EXPECT_TRUE(other.try_lock_for(patience)) << "it is a name of its own";
   other.unlock();
   EXPECT_EQ(mine.force_release(long_name).size(), 1U);
@@ -63,10 +63,10 @@ TEST_F(ZooKeeperLongNames, OfANodeThatHoldsNoNameAreNotGranted) {
 
 TEST_F(ZooKeeperLongNames, OfAnotherNamesNodeAreNotBusyEither) {
   Client mine = client();
-  Lock held = mine.lock(long_name);
+  Lock held = mine.make_lock(long_name);
   ASSERT_TRUE(held.try_lock_for(patience));
   Client asking = client();
-  Lock wanted = asking.lock(long_name);
+  Lock wanted = asking.make_lock(long_name);
   EXPECT_FALSE(wanted.try_lock_for(0ns)) << "its client has seen it held";
   server().talk().set(path(long_name), other_name);
   expect_protocol("a look", failure_of([&] { static_cast<void>(wanted.try_lock()); }));
@@ -76,19 +76,20 @@ TEST_F(ZooKeeperLongNames, OfAnotherSemaphoresNodeHaveNoPermits) {
   const std::string lock = path(long_name);
   occupy(lock.substr(0, lock.rfind('/')) + "/%permits" + lock.substr(lock.rfind('/')), other_name);
   Client mine = client();
-  Semaphore semaphore = mine.semaphore(long_name, 2);
+  Semaphore semaphore = mine.make_semaphore(long_name, 2);
   expect_protocol("acquire", failure_of([&] { static_cast<void>(semaphore.acquire()); }));
   expect_protocol("queue", failure_of([&] { static_cast<void>(mine.queue(long_name)); }));
 }
 
 TEST_F(ZooKeeperLongNames, OfAnotherNamesNodeAreNotLookedAtOrEnded) {
   Client theirs = client();
-  Lock held = theirs.lock(long_name);
+  Lock held = theirs.make_lock(long_name);
   ASSERT_TRUE(held.try_lock_for(patience));
   server().talk().set(path(long_name), other_name);
   Client mine = client();
   expect_protocol("queue", failure_of([&] { static_cast<void>(mine.queue(long_name)); }));
-  expect_protocol("holder", failure_of([&] { static_cast<void>(mine.lock(long_name).holder()); }));
+  expect_protocol("holder",
+                  failure_of([&] { static_cast<void>(mine.make_lock(long_name).holder()); }));
   expect_protocol("force", failure_of([&] { static_cast<void>(mine.force_release(long_name)); }));
   EXPECT_EQ(queue(long_name).size(), 1U) << "its hold is still there";
   const NamePage page = mine.list("");
@@ -98,12 +99,13 @@ TEST_F(ZooKeeperLongNames, OfAnotherNamesNodeAreNotLookedAtOrEnded) {
 
 TEST_F(ZooKeeperLongNames, OfAKeyAreNotAnsweredWithAnothersRecord) {
   Client mine = client();
-  Once once = mine.once(long_name);
+  Once once = mine.make_once(long_name);
   EXPECT_EQ(once.run([] { return std::string("mine"); }).result(), "mine");
-  EXPECT_EQ(client().once(long_name).look().result(), "mine");
+  EXPECT_EQ(client().make_once(long_name).look().result(), "mine");
   // What another key has kept, in the place of ours.
   Client theirs = client();
-  EXPECT_EQ(theirs.once(other_name).run([] { return std::string("theirs"); }).result(), "theirs");
+  EXPECT_EQ(theirs.make_once(other_name).run([] { return std::string("theirs"); }).result(),
+            "theirs");
   ZooKeeperTalk talk = server().talk();
   talk.set(locks().kept(long_name), talk.data(locks().kept(other_name)));
   const auto expect_refused = [](const Failure& failure) {

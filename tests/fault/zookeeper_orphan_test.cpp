@@ -19,8 +19,8 @@ TEST_F(ZooKeeperOrphan, IsToldWithoutARenewal) {
   const std::string long_session = "session=20s&margin=1s";
   Client theirs(url(long_session));
   Client mine(url(long_session));
-  Lock held = theirs.lock("a");
-  Lock wanted = mine.lock("a");
+  Lock held = theirs.make_lock("a");
+  Lock wanted = mine.make_lock("a");
   bool orphan = false;
   for (int i = 0; i < 20 && !orphan; ++i) {
     held.lock();

@@ -15,7 +15,7 @@ class ZooKeeperOutage : public ZooKeeperTest {};
 TEST_F(ZooKeeperOutage, AShortOneCostsNoHold) {
   const auto record = std::make_shared<Record>();
   Client mine = proxied({.observer = record});
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   lock.lock();
   for (int i = 0; i < 3; ++i) {
     proxy().cut_all();
@@ -35,7 +35,7 @@ TEST_F(ZooKeeperOutage, AShortOneCostsNoHold) {
 TEST_F(ZooKeeperOutage, ALongOneLosesTheHoldBeforeTheServerGivesItToAnother) {
   Client mine = proxied();
   Client other = client();
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   lock.lock();
   const Owner holder = Owner().or_this_thread();
   Party waiter(client(), "a");
@@ -61,7 +61,7 @@ TEST_F(ZooKeeperOutage, RequestsThatArriveLateGrantNothing) {
   make_parent(mine, "a");
   // Kept, as by a network that stalls; the client gives up, and comes back by another way.
   proxy().hold_requests(true);
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   std::error_code error;
   EXPECT_FALSE(lock.try_lock_for(300ms, error));
   EXPECT_TRUE(is_retryable(error)) << error.message();
@@ -76,11 +76,11 @@ TEST_F(ZooKeeperOutage, RequestsThatArriveLateGrantNothing) {
 // Promise: L3
 TEST_F(ZooKeeperOutage, ATimedWaitLeavesNoPlaceBehind) {
   Client theirs = client();
-  Lock lock = theirs.lock("a");
+  Lock lock = theirs.make_lock("a");
   lock.lock();
   Client mine = proxied();
   mine.check(patience);
-  Lock wanted = mine.lock("a");
+  Lock wanted = mine.make_lock("a");
   for (int i = 0; i < 20; ++i) {
     std::error_code busy;  // or no answer in so little time
     EXPECT_FALSE(wanted.try_lock_for(5ms, busy)) << i;
@@ -101,7 +101,7 @@ TEST_F(ZooKeeperOutage, ATimedWaitLeavesNoPlaceBehind) {
 
 TEST_F(ZooKeeperOutage, ANameThatNobodyKnowsIsUnavailableInWords) {
   Client mine("zookeeper://nobody.invalid:2181/locks", {.give_up = 200ms});
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   Failure failure;
   EXPECT_LT(
       duration_of([&] { failure = failure_of([&] { EXPECT_FALSE(lock.try_lock_for(300ms)); }); }),
@@ -113,12 +113,12 @@ TEST_F(ZooKeeperOutage, ANameThatNobodyKnowsIsUnavailableInWords) {
 TEST_F(ZooKeeperOutage, AnAnswerToSomethingElseCostsAConnectionAndNoLock) {
   Client mine = proxied();
   make_parent(mine, "a");
-  Lock held = mine.lock("held");
+  Lock held = mine.make_lock("held");
   held.lock();
   // 16 bytes that answer request 2^31 - 1: the C client takes that for the end of all order.
   const std::string to_nobody("\0\0\0\x10\x7f\xff\xff\xff\0\0\0\0\0\0\0\0\0\0\0\0", 20);
   proxy().garbage(to_nobody, Proxy::Replies::scripts);
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   EXPECT_TRUE(lock.try_lock_for(patience));
   EXPECT_EQ(queue("a").size(), 1U);
   EXPECT_FALSE(held.lost().stop_requested());

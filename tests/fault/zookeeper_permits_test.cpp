@@ -37,7 +37,7 @@ class ZooKeeperPermits : public ZooKeeperTest {
 
 TEST_F(ZooKeeperPermits, LeaveNothingBehind) {
   Client mine = client();
-  Semaphore semaphore = mine.semaphore(gate, 2, long_enough);
+  Semaphore semaphore = mine.make_semaphore(gate, 2, long_enough);
   {
     Permit one = take(semaphore);
     Permit two = take(semaphore);
@@ -52,7 +52,7 @@ TEST_F(ZooKeeperPermits, LeaveNothingBehind) {
 
 TEST_F(ZooKeeperPermits, OneWaitsAtTheStoreAndTheOthersBehindIt) {
   Client mine = client();
-  Semaphore semaphore = mine.semaphore(gate, 1, long_enough);
+  Semaphore semaphore = mine.make_semaphore(gate, 1, long_enough);
   Permit held = take(semaphore);
   std::vector<std::unique_ptr<Worker>> workers;
   std::vector<std::future<Permit>> served;
@@ -62,7 +62,7 @@ TEST_F(ZooKeeperPermits, OneWaitsAtTheStoreAndTheOthersBehindIt) {
     EXPECT_TRUE(come_to_be(2, i + 1));
   }
   Token last = held.token();
-  held.release();
+  held.unlock();
   for (auto& each : served) {
     Permit permit = each.get();
     ASSERT_TRUE(permit);
@@ -76,14 +76,14 @@ TEST_F(ZooKeeperPermits, LostAnswersLeaveNoneBehindAndLoseNone) {
   for (const char* const command : {"CREATE2", "GETCHILDREN", "DELETE"}) {
     for (const Proxy::Moment moment : {Proxy::Moment::request, Proxy::Moment::reply}) {
       Client mine = proxied();
-      Semaphore semaphore = mine.semaphore(gate, 1, long_enough);
+      Semaphore semaphore = mine.make_semaphore(gate, 1, long_enough);
       proxy().cut_at(1, moment, command);
       Permit permit = take(semaphore);
       ASSERT_TRUE(permit) << command;
       Client other = client();
-      Semaphore theirs = other.semaphore(gate, 1, long_enough);
+      Semaphore theirs = other.make_semaphore(gate, 1, long_enough);
       EXPECT_FALSE(take(theirs, 0ns)) << command;
-      EXPECT_EQ(permit.release(), Released::released) << command;
+      EXPECT_EQ(permit.unlock(), Released::released) << command;
       EXPECT_FALSE(proxy().cut_is_ahead()) << command;
       EXPECT_TRUE(take(theirs)) << command;
       EXPECT_TRUE(come_to_be(0, 0)) << command;
@@ -93,19 +93,19 @@ TEST_F(ZooKeeperPermits, LostAnswersLeaveNoneBehindAndLoseNone) {
 
 TEST_F(ZooKeeperPermits, ADeletedNodeIsALostPermit) {
   Client mine = client();
-  Semaphore semaphore = mine.semaphore(gate, 1, long_enough);
+  Semaphore semaphore = mine.make_semaphore(gate, 1, long_enough);
   Permit permit = take(semaphore);
   ASSERT_TRUE(permit);
   ZooKeeperTalk talk = server().talk();
   talk.remove(place().leases + "/" + talk.children(place().leases).front());
   EXPECT_TRUE(eventually([&] { return permit.lost().stop_requested(); }));
-  EXPECT_EQ(permit.release(), Released::was_lost);
+  EXPECT_EQ(permit.unlock(), Released::was_lost);
   EXPECT_TRUE(take(semaphore));
 }
 
 TEST_F(ZooKeeperPermits, AWaitersDeletedNodesAreMadeAgain) {
   Client mine = client();
-  Semaphore semaphore = mine.semaphore(gate, 1, long_enough);
+  Semaphore semaphore = mine.make_semaphore(gate, 1, long_enough);
   Permit held = take(semaphore);
   Worker worker;
   auto served = worker.start([&] { return take(semaphore); });
@@ -118,14 +118,14 @@ TEST_F(ZooKeeperPermits, AWaitersDeletedNodesAreMadeAgain) {
     if (talk.stat(path)->created != number) talk.remove(path);
   }
   EXPECT_TRUE(come_to_be(2, 1));
-  held.release();
+  held.unlock();
   EXPECT_TRUE(served.get());
 }
 
 TEST_F(ZooKeeperPermits, AnotherNumberIsRefusedToWhoeverWouldWait) {
   Client mine = client();
-  Semaphore two = mine.semaphore(gate, 2, long_enough);
-  Semaphore three = mine.semaphore(gate, 3, long_enough);
+  Semaphore two = mine.make_semaphore(gate, 2, long_enough);
+  Semaphore three = mine.make_semaphore(gate, 3, long_enough);
   Permit one = take(two);
   Permit other = take(two);
   EXPECT_FALSE(take(two, 0ns)) << "it remembers that";

@@ -23,7 +23,7 @@ class ZooKeeperPulse : public ZooKeeperTest {
       locks_.pop_back();
     }
     while (locks_.size() < count) {
-      locks_.push_back(user.lock(std::to_string(locks_.size())));
+      locks_.push_back(user.make_lock(std::to_string(locks_.size())));
       locks_.back().lock();
     }
   }
@@ -96,7 +96,7 @@ TEST_F(ZooKeeperRevoker, IsToldToTheHolderWhoKeepsLockAndLabel) {
   const auto record = std::make_shared<Record>();
   Client mine = client({.observer = record});
   Client other = client();
-  Lock lock = mine.lock("a", {.label = "the holder"});
+  Lock lock = mine.make_lock("a", {.label = "the holder"});
   lock.lock();
   ASSERT_TRUE(record->told(Record::Kind::renewed, 1));
   ZooKeeperTalk talk = server().talk();
@@ -104,7 +104,7 @@ TEST_F(ZooKeeperRevoker, IsToldToTheHolderWhoKeepsLockAndLabel) {
   // More than once: the next one who asks is to be heard, too.
   for (std::size_t times = 1; times <= 3; ++times) {
     talk.set(node, revoked);
-    const std::optional<Holder> meanwhile = other.lock("a").holder();
+    const std::optional<Holder> meanwhile = other.make_lock("a").holder();
     ASSERT_TRUE(meanwhile);
     EXPECT_THAT(meanwhile->label, ::testing::AnyOf("", "the holder"));
     EXPECT_TRUE(record->told(Record::Kind::wanted, times));
@@ -112,7 +112,7 @@ TEST_F(ZooKeeperRevoker, IsToldToTheHolderWhoKeepsLockAndLabel) {
   }
   EXPECT_EQ(record->count(Record::Kind::wanted), 3U);
   EXPECT_FALSE(lock.lost().stop_requested());
-  EXPECT_FALSE(other.lock("a").try_lock());
+  EXPECT_FALSE(other.make_lock("a").try_lock());
   EXPECT_EQ(lock.release(), Released::released);
   expect_free("a");
 }

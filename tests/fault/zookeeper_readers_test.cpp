@@ -33,8 +33,8 @@ TEST_F(ZooKeeperReaders, OfAllNamingsShareOneQueue) {
     for (const char* const other : all_namings) {
       Client here = named(one);
       Client there = named(other);
-      ReadWriteLock mine = here.read_write_lock("a", {.lease = 60s});
-      ReadWriteLock theirs = there.read_write_lock("a", {.lease = 60s});
+      ReadWriteLock mine = here.make_read_write_lock("a", {.lease = 60s});
+      ReadWriteLock theirs = there.make_read_write_lock("a", {.lease = 60s});
       mine.lock_shared();
       EXPECT_TRUE(theirs.try_lock_shared_for(patience)) << one << " and " << other;
       theirs.unlock_shared();
@@ -53,7 +53,7 @@ TEST_F(ZooKeeperReaders, AreToldToAdministrators) {
   Client mine = named("readwrite");
   Client other = named("readwrite");
   make("a", "_c_3a0e3b0c-7f3a-4f0e-9b0f-0123456789ab-__READ__0000000000", "Curator's");
-  Lock reader = mine.lock("a", {.lease = 60s, .label = "ours", .mode = Mode::shared});
+  Lock reader = mine.make_lock("a", {.lease = 60s, .label = "ours", .mode = Mode::shared});
   ASSERT_TRUE(reader.try_lock_for(patience));
   Party writer(named("readwrite"), "a");
   auto written = writer.start();
@@ -94,12 +94,12 @@ TEST_F(ZooKeeperReaders, AreAllEndedByForce) {
   std::vector<Lock> readers;
   for (int i = 0; i < 4; ++i) {
     clients.push_back(client());
-    readers.push_back(clients.back().lock("a", zookeeper_reading));
+    readers.push_back(clients.back().make_lock("a", zookeeper_reading));
     ASSERT_TRUE(readers.back().try_lock_for(patience));
   }
   Client other = client();
   EXPECT_EQ(other.force_release("a", {.wait = patience}).size(), 1U);
-  Lock writer = other.lock("a", zookeeper_writing);
+  Lock writer = other.make_lock("a", zookeeper_writing);
   EXPECT_TRUE(writer.try_lock());
   for (Lock& reader : readers) EXPECT_EQ(reader.release(), Released::was_lost);
   EXPECT_EQ(writer.release(), Released::released);
@@ -110,7 +110,7 @@ TEST_F(ZooKeeperReaders, AnOwnerThatReadsOnLeavesNoGap) {
   for (const char* const naming : all_namings) {
     for (const bool before : {true, false}) {
       Client mine = named(naming);
-      ReadWriteLock lock = mine.read_write_lock("a", {.lease = 60s});
+      ReadWriteLock lock = mine.make_read_write_lock("a", {.lease = 60s});
       lock.lock();
       Party writer(client(), "a");
       std::future<Token> written;
@@ -146,7 +146,7 @@ TEST_F(ZooKeeperReaders, AnOwnerThatReadsOnLeavesNoGap) {
 // Promise: S1
 TEST_F(ZooKeeperReaders, WhoWasAwayAsItsOwnerReadOnHasNotTheLockWithThatOnesEnd) {
   Client mine = client();
-  ReadWriteLock lock = mine.read_write_lock("a", {.lease = 60s});
+  ReadWriteLock lock = mine.make_read_write_lock("a", {.lease = 60s});
   lock.lock();
   const auto watched = [&] { return server().figure("watch_count"); };
   const std::int64_t before = watched();
@@ -168,7 +168,7 @@ TEST_F(ZooKeeperReaders, WhoWasAwayAsItsOwnerReadOnHasNotTheLockWithThatOnesEnd)
 
 TEST_F(ZooKeeperReaders, AnOwnersTokenIsNotSmallerAfterHandOvers) {
   Client mine = client({.turn = 10s});
-  ReadWriteLock lock = mine.read_write_lock("a", {.lease = 60s});
+  ReadWriteLock lock = mine.make_read_write_lock("a", {.lease = 60s});
   lock.lock();
   const Owner next = Owner::unique();
   Worker worker;
@@ -190,7 +190,7 @@ TEST_F(ZooKeeperReaders, AnOwnersTokenIsNotSmallerAfterHandOvers) {
 TEST_F(ZooKeeperReaders, ALostAnswerToAnOwnerThatReadsOnIsSettled) {
   for (const Proxy::Moment moment : {Proxy::Moment::request, Proxy::Moment::reply}) {
     Client mine = proxied();
-    ReadWriteLock lock = mine.read_write_lock("a", {.lease = 60s});
+    ReadWriteLock lock = mine.make_read_write_lock("a", {.lease = 60s});
     ASSERT_TRUE(lock.try_lock_for(patience));
     proxy().cut_at(1, moment, "MULTI");
     ASSERT_TRUE(lock.try_lock_shared_for(patience));
@@ -199,7 +199,7 @@ TEST_F(ZooKeeperReaders, ALostAnswerToAnOwnerThatReadsOnIsSettled) {
     EXPECT_EQ(queue("a").size(), 2U);
     EXPECT_EQ(lock.writer().release(), Released::released);
     Client other = client();
-    EXPECT_FALSE(other.lock("a", zookeeper_writing).try_lock());
+    EXPECT_FALSE(other.make_lock("a", zookeeper_writing).try_lock());
     EXPECT_EQ(lock.reader().release(), Released::released);
     expect_free("a");
   }
@@ -211,7 +211,7 @@ TEST_F(ZooKeeperReaders, ALostAnswerToAnOwnerThatReadsOnIsSettled) {
 TEST_F(ZooKeeperReaders, WhoWasRefusedBesideAnOwnerThatLetsGoQueuesAsAnyOther) {
   constexpr std::int32_t throttled = -127;
   Client mine(proxied_url("session=10s&margin=300ms"));
-  ReadWriteLock lock = mine.read_write_lock("a", {.lease = 60s});
+  ReadWriteLock lock = mine.make_read_write_lock("a", {.lease = 60s});
   const Owner owner = Owner::unique();
   ASSERT_TRUE(lock.writer().acquire({.wait = patience, .owner = owner}));
   Party writer(client(), "a");
@@ -238,10 +238,10 @@ TEST_F(ZooKeeperReaders, WhoWasRefusedBesideAnOwnerThatLetsGoQueuesAsAnyOther) {
 
 TEST_F(ZooKeeperReaders, WhoseOwnersNodeWasDeletedQueueAsAnyOther) {
   Client mine = client();
-  ReadWriteLock lock = mine.read_write_lock("a", {.lease = 60s});
+  ReadWriteLock lock = mine.make_read_write_lock("a", {.lease = 60s});
   lock.lock();
   Client other = client();
-  Lock writer = other.lock("a", zookeeper_writing);
+  Lock writer = other.make_lock("a", zookeeper_writing);
   server().talk().remove(queue("a").front());
   ASSERT_TRUE(writer.try_lock_for(patience));
   std::error_code ec;
@@ -264,7 +264,7 @@ TEST_F(ZooKeeperReaders, StrangersThatDoNotSeeOursAreRefused) {
     Client mine = named(naming);
     for (const LockOptions& options : {zookeeper_reading, zookeeper_writing}) {
       std::error_code ec;
-      EXPECT_FALSE(mine.lock(name, options).try_lock_for(patience, ec)) << naming;
+      EXPECT_FALSE(mine.make_lock(name, options).try_lock_for(patience, ec)) << naming;
       EXPECT_EQ(ec, Errc::protocol) << naming;
     }
     EXPECT_TRUE(comes_to_be(name, 1)) << "nothing of ours is left";

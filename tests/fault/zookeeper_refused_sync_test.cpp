@@ -30,7 +30,7 @@ TEST_F(ZooKeeperRefusedSync, ProvesNothingOfANodeThatItsListDoesNotShow) {
   proxy().answer_with_error("SYNC", throttled);
   proxy().answer_with_error("GETCHILDREN", ZooKeeperTalk::no_node);
   proxy().cut_at(1, Proxy::Moment::reply, "CREATE2");
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   Worker worker;
   const std::future<void> done = worker.start([&] { EXPECT_TRUE(lock.try_lock_for(patience)); });
   ASSERT_TRUE(comes_to_be("a", 1));

@@ -18,20 +18,20 @@ class ZooKeeperRefusals : public ZooKeeperTest {
 TEST_F(ZooKeeperRefusals, OfAClientWithoutAUserAreDeniedAtOnce) {
   demand_users();
   Client mine(proxied_url(), {.give_up = 5s});
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   Failure failure;
   EXPECT_LT(own_duration_of([&] { failure = failure_of([&] { lock.lock(); }); }), 2s);
   EXPECT_EQ(failure.code, Errc::denied) << failure.text;
   EXPECT_EQ(failure_of([&] { mine.check(3s); }).code, Errc::denied);
-  EXPECT_EQ(failure_of([&] { static_cast<void>(mine.once("k").look()); }).code, Errc::denied);
-  Once once = mine.once("k");
+  EXPECT_EQ(failure_of([&] { static_cast<void>(mine.make_once("k").look()); }).code, Errc::denied);
+  Once once = mine.make_once("k");
   EXPECT_EQ(failure_of([&] { once.run([] { return std::string(); }); }).code, Errc::denied);
 }
 
 TEST_F(ZooKeeperRefusals, OfAClientWithoutAUserCostTheServerAFewConnections) {
   demand_users();
   Client mine(proxied_url());
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   EXPECT_EQ(failure_of([&] { lock.lock(); }).code, Errc::denied);
   const std::uint64_t before = proxy().counts().accepted;
   EXPECT_FALSE(eventually([&] { return proxy().counts().accepted > before + 12; }, 3s));
@@ -55,7 +55,7 @@ TEST_F(ZooKeeperRefusals, WithoutAWordAreNotStormed) {
 TEST_F(ZooKeeperRefusals, ConcernNoClientWithAUser) {
   demand_users();
   Client mine("zookeeper://shop:secret@" + server().address() + "/" + rest());
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   EXPECT_TRUE(lock.try_lock_for(patience));
   EXPECT_EQ(lock.release(), Released::released);
 }

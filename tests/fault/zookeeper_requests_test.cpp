@@ -35,7 +35,7 @@ TEST_F(ZooKeeperRequests, OfAGrantAmongEightSessionsAreFive) {
   threads.reserve(sessions);
   for (const auto& client : clients) {
     threads.emplace_back([&] {
-      Lock lock = client->lock("a");
+      Lock lock = client->make_lock("a");
       all.arrive_and_wait();
       for (int i = 0; i < grants_of_each; ++i) {
         lock.lock();
@@ -55,13 +55,13 @@ TEST_F(ZooKeeperRequests, OfAGrantAmongEightSessionsAreFive) {
 
 TEST_F(ZooKeeperRequests, OfWhoLeavesFromBehindAWaiterTellWhoHasTheLock) {
   Client holder = client();
-  Lock held = holder.lock("a", {.label = "the holder"});
+  Lock held = holder.make_lock("a", {.label = "the holder"});
   held.lock();
   Party waiter(client(), "a", {.label = "a waiter"});
   auto served = waiter.start();
   ASSERT_TRUE(come_to_wait("a"));
   Client mine = client();
-  Lock wanted = mine.lock("a");
+  Lock wanted = mine.make_lock("a");
   // Before its first look at the queue, and after it.
   for (const std::chrono::milliseconds wait : {100ms, 1'300ms}) {
     const Guard guard(wanted, {.wait = wait});

@@ -32,7 +32,7 @@ class ZooKeeperRights : public ZooKeeperTest {
 
 TEST_F(ZooKeeperRights, OfACreatorKeepStrangersFromHisNodesAndTheirParent) {
   Client mine(url_of(std::string("shop:") + shop_secret));
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   lock.lock();
   ZooKeeperTalk owner = server().talk();
   owner.authenticate("digest", std::string("shop:") + shop_secret);
@@ -50,11 +50,11 @@ TEST_F(ZooKeeperRights, OfACreatorKeepStrangersFromHisNodesAndTheirParent) {
 
 TEST_F(ZooKeeperRights, ThatAreMissingAreDeniedAtOnceAndAgainWhenTheyAreThere) {
   Client mine(url_of(std::string("shop:") + shop_secret));
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   lock.lock();
   const auto denied = [](const std::string& url) {
     Client stranger(url);
-    Lock wanted = stranger.lock("a");
+    Lock wanted = stranger.make_lock("a");
     Failure failure;
     EXPECT_LT(own_duration_of([&] { failure = failure_of([&] { wanted.lock(); }); }), 2s);
     EXPECT_EQ(failure.code, Errc::denied) << failure.text;
@@ -73,13 +73,13 @@ TEST_F(ZooKeeperRights, ComeFromAFileOrTheEnvironmentAsWell) {
   std::ofstream(directory.file("password")) << shop_secret << '\n';
   ::setenv("MORTISE_TEST_PASSWORD", shop_secret, 1);
   Client first(url_of(std::string("shop:") + shop_secret));
-  Lock lock = first.lock("a");
+  Lock lock = first.make_lock("a");
   lock.lock();
   lock.unlock();
   for (const std::string& more : {"&password-file=" + directory.file("password"),
                                   std::string("&password-env=MORTISE_TEST_PASSWORD")}) {
     Client mine(url_of("shop", more));
-    Lock same = mine.lock("a");
+    Lock same = mine.make_lock("a");
     EXPECT_TRUE(same.try_lock_for(patience)) << more;
     same.unlock();
   }
@@ -100,7 +100,7 @@ TEST_F(ZooKeeperRights, OfAFileThatCannotBeReadAreMissedInWords) {
 TEST_F(ZooKeeperRights, OutliveAConnection) {
   const std::string address = "127.0.0.1:" + std::to_string(proxy().port());
   Client mine("zookeeper://shop:" + std::string(shop_secret) + "@" + address + "/" + rest());
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   for (int i = 0; i < 3; ++i) {
     EXPECT_TRUE(lock.try_lock_for(patience)) << i;
     proxy().cut_all();
@@ -114,7 +114,7 @@ TEST_F(ZooKeeperRights, AndPasswordsAreInNoMessage) {
                   "@127.0.0.1:" + std::to_string(proxy().port()) + "/" + rest(),
               {.give_up = 100ms, .observer = record});
   proxy().refuse(true);
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   const Failure failure = failure_of([&] { lock.lock(); });
   EXPECT_EQ(failure.code, Errc::unavailable);
   EXPECT_THAT(failure.text, Not(HasSubstr(shop_secret)));
@@ -166,7 +166,7 @@ TEST_F(ZooKeeperSomeRights, OfOneUserAreCheckedBesideAnotherUsers) {
     Client mine("zookeeper://" + std::string(user) + "@" + server().address() + "/" + rest());
     const Failure failure = failure_of([&] { mine.check(patience); });
     EXPECT_FALSE(failure) << user << ": " << failure.text;
-    Lock lock = mine.lock(user);
+    Lock lock = mine.make_lock(user);
     EXPECT_TRUE(lock.try_lock_for(patience)) << user;
     lock.unlock();
   }
@@ -182,7 +182,7 @@ TEST_F(ZooKeeperSomeRights, ThatSufficeLeaveNothingBehindACheck) {
 TEST_F(ZooKeeperSomeRights, AreNotEnoughForALeaseBelowTheSession) {
   Client mine(url("session=4s"));
   mine.check(patience);
-  const Lock wanted = mine.lock("a", {.lease = 3s});
+  const Lock wanted = mine.make_lock("a", {.lease = 3s});
   const Failure failure = failure_of([&] { mine.check(patience); });
   EXPECT_EQ(failure.code, Errc::misconfigured) << failure.text;
   EXPECT_THAT(failure.text, HasSubstr("4000 ms"));
@@ -197,9 +197,9 @@ TEST_F(ZooKeeperSomeRights, ToDeleteANodeAreMissingAndItsSessionEnds) {
   make(path("a"), all_but(ZooKeeperTalk::may_delete));
   const auto record = std::make_shared<Record>();
   Client mine = client({.observer = record});
-  Lock other = mine.lock("b");
+  Lock other = mine.make_lock("b");
   other.lock();
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   lock.lock();
   EXPECT_EQ(lock.release(), Released::unknown);
   ASSERT_TRUE(record->told(Record::Kind::failed, 1));
@@ -220,7 +220,7 @@ TEST_F(ZooKeeperSomeRights, ToDeleteANodeAreMissingAndItsSessionEnds) {
 // granted the lock: it ends no hold, least of all without a word.
 TEST_F(ZooKeeperSomeRights, ToListAreMissedJustBehindAGrant) {
   Client theirs = client();
-  Lock lock = theirs.lock("a");
+  Lock lock = theirs.make_lock("a");
   lock.lock();
   Party waiter(Client(proxied_url("session=8s&margin=300ms")), "a", {.lease = 10s});
   auto taken = waiter.start();
@@ -242,10 +242,10 @@ TEST_F(ZooKeeperSomeRights, ToDeleteAPlaceInAQueueAreMissingAndItsSessionEnds) {
   make("/" + root(), ZooKeeperTalk::all_rights);
   make(path("a"), all_but(ZooKeeperTalk::may_delete));
   Client theirs = client();
-  Lock lock = theirs.lock("a");
+  Lock lock = theirs.make_lock("a");
   lock.lock();
   Client mine = client();
-  Lock wanted = mine.lock("a");
+  Lock wanted = mine.make_lock("a");
   EXPECT_FALSE(wanted.try_lock_for(100ms));
   EXPECT_TRUE(comes_to_be("a", 1, session / 2)) << "it waits still";
   EXPECT_FALSE(lock.lost().stop_requested());

@@ -28,8 +28,8 @@ class ZooKeeperPauses : public ZooKeeperTest {};
 TEST_F(ZooKeeperExpiry, LosesEveryHoldOfTheSessionAndTellsSo) {
   const auto record = std::make_shared<Record>();
   Client mine(url("session=6s"), {.observer = record});
-  Lock first = mine.lock("a");
-  Lock second = mine.lock("b");
+  Lock first = mine.make_lock("a");
+  Lock second = mine.make_lock("b");
   first.lock();
   second.lock();
   const Token token = first.token();
@@ -57,7 +57,7 @@ TEST_F(ZooKeeperExpiry, LosesEveryHoldOfTheSessionAndTellsSo) {
 TEST_F(ZooKeeperExpiry, IsToldAtOnceFromTheFirstRenewalOn) {
   const auto record = std::make_shared<Record>();
   Client mine(url("session=6s"), {.observer = record});
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   lock.lock();
   ASSERT_TRUE(record->told(Record::Kind::renewed, 1));
   server().expire(owner_of(queue("a").front()));
@@ -68,7 +68,7 @@ TEST_F(ZooKeeperExpiry, IsToldAtOnceFromTheFirstRenewalOn) {
 
 TEST_F(ZooKeeperExpiry, AWaiterQueuesAgainUnderItsNextSession) {
   Client theirs = client();
-  Lock lock = theirs.lock("a");
+  Lock lock = theirs.make_lock("a");
   lock.lock();
   Party waiter(client(), "a");
   auto served = waiter.start();
@@ -93,7 +93,7 @@ TEST_F(ZooKeeperExpiry, AWaiterQueuesAgainUnderItsNextSession) {
 
 TEST_F(ZooKeeperExpiry, OfWaiterAndHolderLeavesOneHolderAndNoPlace) {
   Client theirs = client();
-  Lock lock = theirs.lock("a");
+  Lock lock = theirs.make_lock("a");
   lock.lock();
   const Token token = lock.token();
   Party waiter(client(), "a");
@@ -114,7 +114,7 @@ TEST_F(ZooKeeperExpiry, OfWaiterAndHolderLeavesOneHolderAndNoPlace) {
 
 TEST_F(ZooKeeperExpiry, WhileAReplyIsAwaitedGrantsNothingOfTheOldSession) {
   Client mine = proxied();
-  Lock warm = mine.lock("warm");
+  Lock warm = mine.make_lock("warm");
   warm.lock();
   make_parent(mine, "a");
   const std::int64_t before = owner_of(queue("warm").front());
@@ -169,7 +169,7 @@ TEST_F(ZooKeeperPauses, AWaiterThatStoodStillBeyondItsSessionIsPassedOverAndServ
   const std::string at = url();
   model::Process sleeper = model::Process::fork_child([&] {
     Client mine(at);
-    Lock lock = mine.lock("a");
+    Lock lock = mine.make_lock("a");
     mine.check(patience);
     lock.lock();
     holds.tell('h');
@@ -179,7 +179,7 @@ TEST_F(ZooKeeperPauses, AWaiterThatStoodStillBeyondItsSessionIsPassedOverAndServ
   ASSERT_EQ(holds.hear(patience), 'h');
   model::Process waiter = model::Process::fork_child([&] {
     Client mine(at);
-    Lock lock = mine.lock("a");
+    Lock lock = mine.make_lock("a");
     lock.lock();
     holds.tell('w');
     static_cast<void>(contract::Line().hear(session_worker_time));
@@ -188,7 +188,7 @@ TEST_F(ZooKeeperPauses, AWaiterThatStoodStillBeyondItsSessionIsPassedOverAndServ
   ASSERT_TRUE(come_to_wait("a"));
   ASSERT_TRUE(waiter.stop());
   Client mine = client();
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   const std::string place = queue("a").back();
   // The holder dies, too: both sessions end, and whoever lives is next.
   sleeper.kill();

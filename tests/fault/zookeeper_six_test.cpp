@@ -21,7 +21,7 @@ class ZooKeeperSix : public ZooKeeperTest {
   void expect_served(const std::string& servers) {
     Client mine("zookeeper://" + servers + "/" + rest());
     mine.check(patience);
-    Lock lock = mine.lock("a");
+    Lock lock = mine.make_lock("a");
     EXPECT_TRUE(lock.try_lock_for(patience)) << servers;
     EXPECT_EQ(lock.release(), Released::released) << servers;
   }

@@ -102,7 +102,7 @@ class ZooKeeperSteps : public ZooKeeperTest, public ::testing::WithParamInterfac
 
 TEST_P(ZooKeeperSteps, OfTakingAndLeaving) {
   Client mine = proxied();
-  Lock witness = mine.lock("witness");
+  Lock witness = mine.make_lock("witness");
   Worker worker;
   bool was_cut = true;
   std::size_t steps = 0;
@@ -111,7 +111,7 @@ TEST_P(ZooKeeperSteps, OfTakingAndLeaving) {
     const std::string name = fresh_name(mine);
     hold(witness);
     const std::int64_t mine_now = session_of_witness();
-    Lock lock = mine.lock(name);
+    Lock lock = mine.make_lock(name);
     cut_at(steps);
     const std::future<void> done = worker.start([&] { take_and_leave(lock, about); });
     was_cut = let_come_back(done, mine_now);
@@ -126,18 +126,18 @@ TEST_P(ZooKeeperSteps, OfTakingAndLeaving) {
 TEST_P(ZooKeeperSteps, OfWaiting) {
   Client mine = proxied();
   Client theirs = client();
-  Lock witness = mine.lock("witness");
+  Lock witness = mine.make_lock("witness");
   Worker worker;
   bool was_cut = true;
   std::size_t steps = 0;
   while (was_cut && steps < most_steps) {
     const std::string about = "step " + std::to_string(++steps);
     const std::string name = fresh_name(theirs);
-    Lock before = theirs.lock(name);
+    Lock before = theirs.make_lock(name);
     before.lock();
     hold(witness);
     const std::int64_t mine_now = session_of_witness();
-    Lock lock = mine.lock(name);
+    Lock lock = mine.make_lock(name);
     cut_at(steps);
     const std::future<void> done = worker.start([&] { take_and_leave(lock, about); });
     // While it waits, or after it was told of its turn.
@@ -165,12 +165,12 @@ TEST_P(ZooKeeperSteps, OfWaiting) {
 void ZooKeeperSteps::run_a_key(Client& mine, Client& theirs, const std::string& key,
                                const std::string& about) {
   std::error_code error;
-  mortise::Run run = mine.once(key, {.wait = patience}).begin(error);
+  mortise::Run run = mine.make_once(key, {.wait = patience}).begin(error);
   EXPECT_TRUE(run) << about << ": " << error.message();
   if (!run) return;
   const std::uint64_t number = run.number();
   const Outcome told = run.succeed(about, error);
-  const Outcome seen = theirs.once(key).look();
+  const Outcome seen = theirs.make_once(key).look();
   if (told.state() == KeyState::succeeded) {
     EXPECT_EQ(seen.result(), about);
     EXPECT_EQ(seen.number(), number) << about;
@@ -188,7 +188,7 @@ void ZooKeeperSteps::run_a_key(Client& mine, Client& theirs, const std::string& 
 TEST_P(ZooKeeperSteps, OfRunningAKey) {
   Client mine = proxied();
   Client theirs = client();
-  Lock witness = mine.lock("witness");
+  Lock witness = mine.make_lock("witness");
   Worker worker;
   bool was_cut = true;
   std::size_t steps = 0;
@@ -204,7 +204,7 @@ TEST_P(ZooKeeperSteps, OfRunningAKey) {
     const std::future<void> done = worker.start([&] { run_a_key(mine, theirs, key, about); });
     was_cut = let_come_back(done, mine_now);
     ASSERT_TRUE(comes(done)) << about;
-    const Outcome last = theirs.once(key, {.wait = patience}).run([] { return "in the end"; });
+    const Outcome last = theirs.make_once(key, {.wait = patience}).run([] { return "in the end"; });
     EXPECT_EQ(last.state(), KeyState::succeeded) << about;
     ZooKeeperTalk talk = server().talk();
     EXPECT_TRUE(eventually([&] { return locks().queue_of_key(talk, key).empty(); })) << about;

@@ -32,7 +32,7 @@ TEST_F(ZooKeeperStrangers, WhoDeleteAHoldersNodeHaveItLostAndTold) {
   const auto record = std::make_shared<Record>();
   Client mine = client({.observer = record});
   Client other = client();
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   lock.lock();
   const Token token = lock.token();
   EXPECT_TRUE(record->told(Record::Kind::renewed, 1));
@@ -41,7 +41,7 @@ TEST_F(ZooKeeperStrangers, WhoDeleteAHoldersNodeHaveItLostAndTold) {
   EXPECT_TRUE(eventually([&] { return lock.lost().stop_requested(); }, session / 2));
   EXPECT_EQ(lock.valid_for(), 0ns);
   EXPECT_TRUE(record->told(Record::Kind::lost, 1));
-  Lock next = other.lock("a");
+  Lock next = other.make_lock("a");
   EXPECT_TRUE(next.try_lock_for(patience));
   EXPECT_GT(next.token(), token);
   EXPECT_EQ(lock.release(), Released::was_lost);
@@ -51,7 +51,7 @@ TEST_F(ZooKeeperStrangers, WhoDeleteAHoldersNodeHaveItLostAndTold) {
 
 TEST_F(ZooKeeperStrangers, WhoDeleteAHoldersNodeAtOnceAreFoundOutByTheRelease) {
   Client mine = client();
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   lock.lock();
   server().talk().remove(queue("a").front());
   EXPECT_EQ(lock.release(), Released::was_lost);
@@ -62,7 +62,7 @@ TEST_F(ZooKeeperStrangers, WhoDeleteAHoldersNodeAtOnceAreFoundOutByTheRelease) {
 TEST_F(ZooKeeperStrangers, WhoReleaseByForceHaveTheHolderToldAndTheNextServed) {
   const auto record = std::make_shared<Record>();
   Client mine = client({.observer = record});
-  Lock lock = mine.lock("a", {.label = "old holder"});
+  Lock lock = mine.make_lock("a", {.label = "old holder"});
   lock.lock();
   Party waiter(client(), "a");
   auto served = waiter.start();
@@ -86,7 +86,7 @@ TEST_F(ZooKeeperStrangers, WhoReleaseByForceHaveTheHolderToldAndTheNextServed) {
 // Promise: S3
 TEST_F(ZooKeeperStrangers, WhoReleaseByForceAndLoseTheAnswerLeaveTheNextHolder) {
   Client mine = client();
-  Lock lock = mine.lock("a", {.label = "old holder"});
+  Lock lock = mine.make_lock("a", {.label = "old holder"});
   lock.lock();
   Party waiter(client(), "a");
   auto served = waiter.start();
@@ -125,7 +125,7 @@ TEST_F(ZooKeeperStrangers, WhoReleaseByForceAreToldWhyTheyCannot) {
 
 TEST_F(ZooKeeperStrangers, WhoDeleteAWaitersNodeCostItItsTurnOnly) {
   Client theirs = client();
-  Lock lock = theirs.lock("a");
+  Lock lock = theirs.make_lock("a");
   lock.lock();
   Party waiter(client(), "a");
   auto served = waiter.start();
@@ -143,7 +143,7 @@ TEST_F(ZooKeeperStrangers, WhoDeleteAWaitersNodeCostItItsTurnOnly) {
 // Promise: S8
 TEST_F(ZooKeeperStrangers, WhoDeleteAWaiterInTheMiddleMakeNoTwoHolders) {
   Client theirs = client();
-  Lock lock = theirs.lock("a");
+  Lock lock = theirs.make_lock("a");
   lock.lock();
   Party second(client(), "a");
   auto next = second.start();
@@ -175,7 +175,7 @@ TEST_F(ZooKeeperStrangers, WhoCameFirstAreWaitedForByWhateverNames) {
         "_c_0c2a7d7d9a3b4f1fb29e6b0f6e1c5a77-lock-", "lock-"}) {
     const std::string first =
         talk.create(path("a") + "/" + prefix, ZooKeeperKind::ephemeral_sequential);
-    Lock lock = mine.lock("a");
+    Lock lock = mine.make_lock("a");
     EXPECT_FALSE(lock.try_lock()) << prefix;
     Party waiter(client(), "a");
     auto served = waiter.start();
@@ -197,7 +197,7 @@ TEST_F(ZooKeeperStrangers, WhoHoldAreNamed) {
   make_parent(mine, "a");
   ZooKeeperTalk talk = server().talk();
   talk.create(path("a") + "/x-lock-", ZooKeeperKind::ephemeral_sequential, "192.168.1.7");
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   const std::optional<Holder> holder = lock.holder();
   ASSERT_TRUE(holder);
   EXPECT_THAT(holder->label, HasSubstr("192.168.1.7"));
@@ -206,7 +206,7 @@ TEST_F(ZooKeeperStrangers, WhoHoldAreNamed) {
 TEST_F(ZooKeeperContainers, ThatAreReapedBetweenTwoAcquisitionsAreMadeAnew) {
   have_own({.jvm = {"-Dznode.container.checkIntervalMs=1000"}});
   Client mine = client();
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   Token last;
   for (int round = 0; round < 3; ++round) {
     ASSERT_TRUE(lock.try_lock_for(patience)) << round;
@@ -230,7 +230,7 @@ TEST_F(ZooKeeperContainers, ThatAreReapedAllTheTimeCostNoLock) {
   for (int i = 0; i < workers; ++i) {
     threads.emplace_back([&] {
       Client mine = client();
-      Lock lock = mine.lock("a");
+      Lock lock = mine.make_lock("a");
       while (std::chrono::steady_clock::now() < until) {
         std::error_code error;
         if (!lock.try_lock_for(patience, error)) {
@@ -257,7 +257,7 @@ TEST_F(ZooKeeperSequence, AtItsEndHasTheParentRenewedWhileTokensGrow) {
   make_parent(mine, "a");
   const std::int64_t parent = server().talk().stat(path("a"))->created;
   server().set_sequence(path("a"), last_sequence - 20);
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   Token last;
   for (int round = 0; round < 60; ++round) {
     ASSERT_TRUE(lock.try_lock_for(patience)) << round;
@@ -284,7 +284,7 @@ TEST_F(ZooKeeperSequence, AtItsEndWithManyWhoWantTheLockGrantsItToOneAtATime) {
   for (int i = 0; i < workers; ++i) {
     threads.emplace_back([&] {
       Client mine = client();
-      Lock lock = mine.lock("a");
+      Lock lock = mine.make_lock("a");
       for (int round = 0; round < 30; ++round) {
         std::error_code error;
         if (!lock.try_lock_for(patience, error)) {
@@ -311,7 +311,7 @@ TEST_F(ZooKeeperSequence, ThatSticksIsAnErrorAndNeverAGrant) {
   const std::string foreign =
       talk.create(path("a") + "/x-lock-", ZooKeeperKind::ephemeral_sequential);
   ASSERT_EQ(ZooKeeperLocks::sequence(foreign), last_sequence);
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   std::error_code error;
   EXPECT_FALSE(lock.try_lock_for(500ms, error)) << "a tie was decided";
   EXPECT_TRUE(error) << "nobody is told";

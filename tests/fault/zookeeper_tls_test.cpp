@@ -26,7 +26,7 @@ std::string certificate_of(const std::string& file, const std::string& key) {
 std::string ours() { return certificate_of(files().client_certificate(), files().client_key()); }
 
 void expect_works(Client& mine) {
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   ASSERT_TRUE(lock.try_lock_for(patience));
   EXPECT_EQ(lock.release(), Released::released);
 }
@@ -42,7 +42,7 @@ void expect_denied_at_once(const std::string& url, const char* words) {
   EXPECT_LT(own_duration_of([&] { failure = failure_of([&] { mine.check(10s); }); }), 5s);
   EXPECT_EQ(failure.code, Errc::denied) << failure.text;
   EXPECT_THAT(failure.text, HasSubstr(words));
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   EXPECT_EQ(failure_of([&] { static_cast<void>(lock.try_lock_for(10s)); }).code, Errc::denied);
 }
 
@@ -130,7 +130,7 @@ TEST_F(ZooKeeperTls, AServerThatDemandsACertificateSaysSo) {
 // By its certificate the client is somebody, as by a user and a password.
 TEST_F(ZooKeeperTls, NodesCanBeForOnesOwnCertificateAlone) {
   Client mine(secure_url("acl=creator&" + ZooKeeperServer::secure_parameters()));
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   ASSERT_TRUE(lock.try_lock_for(patience));
   ZooKeeperTalk stranger = secure().talk();
   EXPECT_THROW(static_cast<void>(locks().queue(stranger, "a")), ZooKeeperTalkError);
@@ -211,7 +211,7 @@ TEST_F(ZooKeeperTls, BytesComeInAnyPieces) {
   LockOptions options;
   options.label = std::string(128, 'x');
   std::vector<Lock> locks;
-  for (int i = 0; i < 150; ++i) locks.push_back(mine.lock("a" + std::to_string(i), options));
+  for (int i = 0; i < 150; ++i) locks.push_back(mine.make_lock("a" + std::to_string(i), options));
   for (Lock& lock : locks) ASSERT_TRUE(lock.try_lock_for(patience));
   EXPECT_EQ(mine.list({}, {.limit = 1'000, .wait = patience}).names.size(), 150U);
   for (Lock& lock : locks) EXPECT_EQ(lock.release(), Released::released);
@@ -220,7 +220,7 @@ TEST_F(ZooKeeperTls, BytesComeInAnyPieces) {
 TEST_F(ZooKeeperTls, AHoldOutlivesItsConnection) {
   Proxy way(secure().secure_port());
   Client mine(url_by(way));
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   ASSERT_TRUE(lock.try_lock_for(patience));
   for (int i = 0; i < 5; ++i) {
     EXPECT_GE(way.cut_all(), 1U);
@@ -233,10 +233,10 @@ TEST_F(ZooKeeperTls, ClosingEndsTheSessionAtTheServer) {
   Client other(secure_url());
   other.check(patience);
   Client mine(secure_url());
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   ASSERT_TRUE(lock.try_lock_for(patience));
   mine.close();
-  EXPECT_LT(own_duration_of([&] { EXPECT_TRUE(other.lock("a").try_lock_for(patience)); }), 1s);
+  EXPECT_LT(own_duration_of([&] { EXPECT_TRUE(other.make_lock("a").try_lock_for(patience)); }), 1s);
 }
 
 TEST_F(ZooKeeperTls, AFileThatCanNotBeReadIsNamed) {

@@ -21,7 +21,7 @@ class ZooKeeperWithoutData : public ZooKeeperTest {
 // Promise: L7
 TEST_F(ZooKeeperWithoutData, AClientThatHeldALockWorksAgain) {
   Client mine = client();
-  Lock lock = mine.lock("a");
+  Lock lock = mine.make_lock("a");
   for (int i = 0; i < 20; ++i) {
     ASSERT_TRUE(lock.try_lock_for(patience));
     lock.unlock();
@@ -38,7 +38,7 @@ TEST_F(ZooKeeperWithoutData, AClientThatHeldALockWorksAgain) {
 
 TEST_F(ZooKeeperWithoutData, AWaiterIsServed) {
   Client theirs = client();
-  Lock lock = theirs.lock("a");
+  Lock lock = theirs.make_lock("a");
   lock.lock();
   Party waiter(client(), "a");
   auto served = waiter.start();
@@ -52,7 +52,7 @@ TEST_F(ZooKeeperWithoutData, AWaiterIsServed) {
 TEST_F(ZooKeeperWithoutData, AKeyRunsAnew) {
   Client mine = client();
   const auto run = [&](const std::string& result) {
-    return mine.once("k").run([&] { return result; }).result();
+    return mine.make_once("k").run([&] { return result; }).result();
   };
   EXPECT_EQ(run("first"), "first");
   EXPECT_EQ(run("again"), "first");
@@ -64,7 +64,7 @@ TEST_F(ZooKeeperWithoutData, AKeyRunsAnew) {
 // The session lives on at a server that kept its data, and is not given up.
 TEST_F(ZooKeeperWithoutData, ARestartWithDataKeepsTheSession) {
   Client theirs(url("session=20s"));  // longer than any start
-  Lock lock = theirs.lock("a");
+  Lock lock = theirs.make_lock("a");
   lock.lock();
   const std::int64_t before = owner_of(queue("a").front());
   server().restart();

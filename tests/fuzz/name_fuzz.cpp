@@ -60,7 +60,7 @@ void check_address(std::string_view text) {
     expect(!address.host.empty() && address.port != 0, "a host and a port", text);
     const base::Address again = base::Address::parse(address.text(), "redis", 2);
     expect(again.host == address.host && again.port == address.port, "the same again", text);
-  } catch (const LockError& error) {
+  } catch (const Error& error) {
     expect(error.errc() == Errc::misconfigured, "typed", error.what());
     expect(fuzz::is_one_line(error.what()), "one line", error.what());
   }

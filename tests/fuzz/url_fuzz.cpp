@@ -26,7 +26,7 @@
 namespace {
 
 using mortise::Errc;
-using mortise::LockError;
+using mortise::Error;
 using mortise::fuzz::expect;
 
 constexpr std::string_view secret = "s3cr3t_w0rd";  // no scheme has a '_'
@@ -91,7 +91,7 @@ std::string parsed(std::string_view scheme, std::string_view text) {
   return {};
 }
 
-void check(const LockError& error) {
+void check(const Error& error) {
   const std::string_view words = error.what();
   expect(error.errc() == Errc::misconfigured || error.errc() == Errc::unsupported, "typed", words);
   expect(words.find(secret) == std::string_view::npos, "no secret in the words", words);
@@ -109,13 +109,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::string scheme = mortise::base::url_scheme(text);
     const std::string servers = parsed(scheme, text);
     expect(!certain || servers.find(secret) == std::string::npos, "no secret in a name", servers);
-  } catch (const LockError& error) {
+  } catch (const Error& error) {
     check(error);
   }
   try {
     const mortise::base::Url url(text);
     expect(!url.scheme().empty(), "a scheme");
-  } catch (const LockError& error) {
+  } catch (const Error& error) {
     expect(error.errc() == Errc::misconfigured, "typed", error.what());
   }
   return 0;

@@ -26,7 +26,7 @@ constexpr uid_t nobody = 65534;
 Failure refusal(const std::string& url) {
   try {
     static_cast<void>(backend(url));
-  } catch (const LockError& error) {
+  } catch (const Error& error) {
     return {error.errc(), error.what()};
   }
   return {};

@@ -58,8 +58,8 @@ class PostgresWaiting : public ::testing::Test {
    private:
     Client one_;
     Client other_;
-    Lock held_ = one_.lock("name");
-    Lock wanted_ = other_.lock("name");
+    Lock held_ = one_.make_lock("name");
+    Lock wanted_ = other_.make_lock("name");
     Worker waiter_;
     std::future<void> served_;
   };
@@ -71,8 +71,8 @@ class PostgresWaiting : public ::testing::Test {
 TEST_F(PostgresWaiting, IsEndedByTheNotificationOfTheRelease) {
   Client one = client();
   Client other = client();
-  Lock held = one.lock("name");
-  Lock wanted = other.lock("name");
+  Lock held = one.make_lock("name");
+  Lock wanted = other.make_lock("name");
   Worker waiter;
   std::chrono::nanoseconds sum{0};
   for (int round = 0; round < 4; ++round) {

@@ -198,7 +198,7 @@ void print_places(const Tally& cycle) {
 int main(int argc, char** argv) {
   if (argc < 2) return 64;
   mortise::Client client(mortise::redis::backend(argv[1]));
-  mortise::Lock lock = client.lock("cycle");
+  mortise::Lock lock = client.make_lock("cycle");
   constexpr int warm_up = 50;
   constexpr std::size_t counted = 201;
   for (int i = 0; i < warm_up; ++i) count_cycles(lock);

@@ -54,7 +54,7 @@ class Actor {
       : recorder_(play.history, play.processes++, [&play] { return play.time.now(); }),
         client_(wrap ? wrap(play.connect()) : play.connect(),
                 {.turn_handoffs = 0, .clock = play.time.clock()}),
-        lock_(client_.lock("n", options)) {}
+        lock_(client_.make_lock("n", options)) {}
 
   // On a thread of its own, which the library takes for the owner.
   bool take(std::chrono::nanoseconds wait = {}) { return start_taking(wait).get(); }

@@ -67,7 +67,7 @@ class SemaphoreGrip final : public Grip {
   }
   Released release(std::error_code& ec, const Owner& /*owner*/) override {
     ec.clear();
-    const Released outcome = permits_.back().release();
+    const Released outcome = permits_.back().unlock();
     permits_.pop_back();
     return outcome;
   }

@@ -54,9 +54,9 @@ HistoryWorker::Grips HistoryWorker::grips(bool renew, bool shared) const {
   for (const std::string& name : company_.stage.names) {
     if (workload.permits != 0) {
       made.push_back(std::make_unique<SemaphoreGrip>(
-          company_.client.semaphore(name, workload.permits, options)));
+          company_.client.make_semaphore(name, workload.permits, options)));
     } else {
-      made.push_back(std::make_unique<LockGrip>(company_.client.lock(name, options),
+      made.push_back(std::make_unique<LockGrip>(company_.client.make_lock(name, options),
                                                 shared ? Shape::shared : Shape::exclusive));
     }
   }

@@ -113,7 +113,7 @@ Once KeyWorker::handle(std::uint32_t key, const Manner& manner) {
   options.repeat = repeat_of_key(key);
   options.lease = company_.stage.workload.lock.lease;
   Client& client = manner.oversleeps ? *unrenewed_ : company_.client;
-  return client.once(company_.stage.names[key], options);
+  return client.make_once(company_.stage.names[key], options);
 }
 
 bool KeyWorker::cycle(std::uint32_t key, const Manner& manner) {

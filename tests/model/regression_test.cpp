@@ -28,7 +28,7 @@ TEST(Regression, CallersThatWaitInTurnsAskTheServerInTime) {
   memory::Server server;
   server.set_faults({.lose_push = 1});
   Client holders(server.backend());
-  Lock held = holders.lock("n");
+  Lock held = holders.make_lock("n");
   held.lock();
 
   Client client(server.backend());
@@ -37,7 +37,7 @@ TEST(Regression, CallersThatWaitInTurnsAskTheServerInTime) {
   std::vector<std::thread> threads;
   for (int thread = 0; thread < 2; ++thread) {
     threads.emplace_back([&, thread] {
-      Lock lock = client.lock("n");
+      Lock lock = client.make_lock("n");
       std::chrono::milliseconds wait = thread == 0 ? 600ms : 300ms;
       while (!over.load() && !granted.load()) {
         if (lock.try_lock_for(wait)) {
@@ -69,8 +69,8 @@ TEST(Regression, APushThatComesAfterTheAnswerGivesNothingBack) {
   contract::Worker holder;
   contract::Worker waiter;
   contract::Worker other;
-  Lock held = first.lock("n");
-  Lock wanted = second.lock("n");
+  Lock held = first.make_lock("n");
+  Lock wanted = second.make_lock("n");
   holder.run([&] { held.lock(); });
   std::future<bool> granted = waiter.start([&] { return wanted.try_lock_for(10s); });
   ASSERT_TRUE(eventually([&] { return server.waiters() == 1; }) && waiter.falls_asleep());
@@ -88,7 +88,7 @@ TEST(Regression, APushThatComesAfterTheAnswerGivesNothingBack) {
 
   // Messages arrive in the order of their times: once this one has, the push has as well.
   every_message_takes(600ms);
-  Lock later = second.lock("m");
+  Lock later = second.make_lock("m");
   std::future<bool> followed = other.start([&] { return later.try_lock_for(1min); });
   ASSERT_TRUE(other.falls_asleep());
   every_message_takes(0ms);
@@ -96,7 +96,7 @@ TEST(Regression, APushThatComesAfterTheAnswerGivesNothingBack) {
   ASSERT_TRUE(followed.get());
 
   EXPECT_GT(waiter.run([&] { return wanted.valid_for(); }), 0ns);
-  EXPECT_FALSE(third.lock("n").try_lock()) << "held twice";
+  EXPECT_FALSE(third.make_lock("n").try_lock()) << "held twice";
   waiter.run([&] { wanted.unlock(); });
   other.run([&] { later.unlock(); });
   released.get();

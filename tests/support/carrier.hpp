@@ -43,7 +43,7 @@ namespace mortise::test {
   EXPECT_TRUE(eventually([&] {
     try {
       client.check(std::chrono::milliseconds(100));
-    } catch (const LockError& error) {
+    } catch (const Error& error) {
       failure = {error.errc(), error.what()};
     }
     return failure.text.find(words) != std::string::npos;

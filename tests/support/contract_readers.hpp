@@ -13,7 +13,7 @@ inline const LockOptions reading{.mode = Mode::shared};
 
 /// @return whether that handle can be had just now; it is given back.
 inline bool can_have(Client& client, const LockOptions& options) {
-  Lock lock = client.lock("name", options);
+  Lock lock = client.make_lock("name", options);
   Worker somebody;
   return somebody.run([&] {
     const bool got = lock.try_lock();
@@ -28,7 +28,7 @@ inline bool writable(Client& client) { return can_have(client, {}); }
 class Somebody {
  public:
   explicit Somebody(Client& client, const LockOptions& options = {})
-      : lock_(client.lock("name", options)) {}
+      : lock_(client.make_lock("name", options)) {}
   ~Somebody() { end(); }
   Somebody(const Somebody&) = delete;
   Somebody& operator=(const Somebody&) = delete;

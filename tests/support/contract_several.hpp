@@ -17,14 +17,14 @@ using Several = mortise::Guards;  // not the suite of that name
 inline std::vector<Lock> locks_of(Client& client, const std::vector<std::string>& names,
                                   const LockOptions& options = {}) {
   std::vector<Lock> locks;
-  for (const std::string& name : names) locks.push_back(client.lock(name, options));
+  for (const std::string& name : names) locks.push_back(client.make_lock(name, options));
   return locks;
 }
 inline SeveralLocks all_of(std::vector<Lock>& locks) { return {locks.begin(), locks.end()}; }
 
 /// Whether another owner can have it at once.
 inline bool is_free_for(Client& client, const std::string& name) {
-  Lock lock = client.lock(name);
+  Lock lock = client.make_lock(name);
   const bool free = lock.try_lock();
   if (free) lock.unlock();
   return free;

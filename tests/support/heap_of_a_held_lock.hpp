@@ -26,12 +26,12 @@ inline constexpr std::size_t most_heap_of_a_held_lock = 1024;
 /// @return the mean of a thousand, which the client holds meanwhile.
 [[nodiscard]] inline std::size_t heap_of_a_held_lock(Client& client) {
   constexpr std::size_t count = 1'000;
-  client.lock("first").lock();  // whatever is there once for all
+  client.make_lock("first").lock();  // whatever is there once for all
   const std::size_t before = heap_in_use();
   std::vector<Lock> locks;
   locks.reserve(count);
   for (std::size_t i = 0; i < count; ++i) {
-    locks.push_back(client.lock("orders/" + std::to_string(i)));
+    locks.push_back(client.make_lock("orders/" + std::to_string(i)));
     if (!locks.back().try_lock()) throw std::runtime_error(locks.back().name() + " is held");
   }
   return (heap_in_use() - before) / count;

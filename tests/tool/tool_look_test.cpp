@@ -30,7 +30,7 @@ class ToolLook : public ToolTest {
     if (!client_) client_ = std::make_unique<Client>(url());
     for (const std::string& name : names) {
       guards_.emplace_back(
-          client_->lock(name, {.label = "host:1"}),
+          client_->make_lock(name, {.label = "host:1"}),
           AcquireOptions{.wait = std::chrono::seconds(10), .owner = Owner::unique()});
     }
   }

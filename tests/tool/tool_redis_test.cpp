@@ -112,7 +112,7 @@ TEST_F(ToolRedis, ShowsALabelOfAnotherClientWithoutObeyingIt) {
   const std::string label = "till\x1b[2J\nfree\xc2\x9b\xe2\x80\xae\xff\\";
   const std::string shown = R"(till\x1b[2J\x0afree\xc2\x9b\xe2\x80\xae\xff\)";
   Client client(store());
-  Lock lock = client.lock("a", {.label = "placeholder"});
+  Lock lock = client.make_lock("a", {.label = "placeholder"});
   ASSERT_TRUE(lock.try_lock());
   replace_label("placeholder", label);
   for (const Words& words : {Words{"holder", store(), "a"}, Words{"queue", store(), "a"},
@@ -222,7 +222,7 @@ TEST_F(ToolRedis, WatchesAsMuchAsCanBeSeen) {
   Client client(store());
   std::vector<Guard> guards;
   for (int i = 0; i < 300; ++i) {
-    guards.emplace_back(client.lock("name" + std::to_string(i)),
+    guards.emplace_back(client.make_lock("name" + std::to_string(i)),
                         AcquireOptions{.owner = Owner::unique()});
   }
   const int master = ::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);

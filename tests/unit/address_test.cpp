@@ -52,7 +52,7 @@ TEST(AddressTest, APathThatNoSocketCanHaveIsRefused) {
     try {
       static_cast<void>(Address::of_socket(path, "redis"));
       ADD_FAILURE() << path;
-    } catch (const LockError& error) {
+    } catch (const Error& error) {
       EXPECT_EQ(error.errc(), Errc::misconfigured);
       const std::string words = error.what();
       EXPECT_NE(words.find("up to 107 bytes"), std::string::npos) << words;
@@ -63,7 +63,7 @@ TEST(AddressTest, APathThatNoSocketCanHaveIsRefused) {
 std::string words_for(std::string_view text) {
   try {
     static_cast<void>(Address::parse(text, "redis", 6379));
-  } catch (const LockError& error) {
+  } catch (const Error& error) {
     EXPECT_EQ(error.errc(), Errc::misconfigured) << text;
     return error.what();
   }

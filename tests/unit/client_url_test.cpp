@@ -25,7 +25,7 @@ struct Refusal {
 Refusal refusal(const std::string& url) {
   try {
     const Client client(url);
-  } catch (const LockError& error) {
+  } catch (const Error& error) {
     return {error.errc(), error.what()};
   }
   ADD_FAILURE() << "opened: " << url;
@@ -49,7 +49,7 @@ TEST(ClientUrl, OfABackendThatIsNotInTheBuildNamesTheOption) {
   try {
     static_cast<void>(base::scheme_of("redis://h", known));
     FAIL() << "it was found";
-  } catch (const LockError& error) {
+  } catch (const Error& error) {
     EXPECT_EQ(error.errc(), Errc::unsupported);
     EXPECT_THAT(error.what(), HasSubstr("MORTISE_WITH_REDIS=ON"));
   }

@@ -31,7 +31,7 @@ TEST(ErrorTest, EveryCodeHasItsOwnWords) {
 }
 
 TEST(ErrorTest, TheExceptionCarriesBoth) {
-  const LockError error({Errc::unavailable, "redis 10.0.0.1:6379: connection refused"});
+  const Error error({Errc::unavailable, "redis 10.0.0.1:6379: connection refused"});
   EXPECT_EQ(error.errc(), Errc::unavailable);
   EXPECT_EQ(error.code(), Errc::unavailable);
   EXPECT_THAT(error.what(), ::testing::StartsWith("redis 10.0.0.1:6379: connection refused"));

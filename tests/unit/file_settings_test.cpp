@@ -15,7 +15,7 @@ namespace {
 std::string refusal_of(std::string_view url) {
   try {
     static_cast<void>(Settings::parse(url));
-  } catch (const LockError& error) {
+  } catch (const Error& error) {
     EXPECT_EQ(error.errc(), Errc::misconfigured) << url;
     return error.what();
   }

@@ -74,7 +74,7 @@ TEST(Limits, OfDescriptorsAreToldByEveryBackend) {
         "redlock://127.0.0.1:1,127.0.0.1:2,127.0.0.1:3", "zookeeper://127.0.0.1:1",
         "postgresql://shop:x@127.0.0.1:1/x", "postgresql://shop@%2Fno%2Fsuch/x"}) {
     Client client(url);
-    Lock lock = client.lock("a");
+    Lock lock = client.make_lock("a");
     // The client has all its own descriptors by then.
     ASSERT_EQ(reason_of(lock, Errc::unavailable), Errc::unavailable) << url;
     EXPECT_EQ(reason_without_descriptors(lock), Errc::exhausted) << url;
@@ -85,10 +85,10 @@ TEST(Limits, OfDescriptorsAreToldOfFiles) {
   const model::TemporaryDirectory directory;
   std::filesystem::permissions(directory.path(), std::filesystem::perms::owner_all);
   Client client("file://" + directory.path());
-  Lock first = client.lock("a");
+  Lock first = client.make_lock("a");
   first.lock();
   first.unlock();
-  Lock lock = client.lock("b");
+  Lock lock = client.make_lock("b");
   EXPECT_EQ(reason_without_descriptors(lock), Errc::exhausted);
 }
 
@@ -102,7 +102,7 @@ TEST(Limits, OfDescriptorsAreToldOfTheConnectorOfAUser) {
   };
   const auto fails = [](std::unique_ptr<Backend> backend) {
     Client client(std::move(backend));
-    Lock lock = client.lock("a");
+    Lock lock = client.make_lock("a");
     ASSERT_EQ(reason_of(lock, Errc::unavailable), Errc::unavailable);
     EXPECT_EQ(reason_without_descriptors(lock), Errc::exhausted);
   };

@@ -17,9 +17,9 @@ TEST(MovedFromClient, IsClosedAndCanBeAssignedTo) {
   Client first("memory:moved_from");
   Client second(std::move(first));
   first.close();
-  EXPECT_TRUE(second.lock("name").try_lock());
+  EXPECT_TRUE(second.make_lock("name").try_lock());
   first = std::move(second);
-  EXPECT_TRUE(first.lock("other").try_lock());
+  EXPECT_TRUE(first.make_lock("other").try_lock());
 }
 
 TEST(MovedFromClientDeathTest, IsNamedByTheAssertion) {
@@ -28,7 +28,7 @@ TEST(MovedFromClientDeathTest, IsNamedByTheAssertion) {
 #endif
   Client first("memory:moved_from");
   const Client second(std::move(first));
-  EXPECT_DEATH(static_cast<void>(first.lock("name")), "moved-from mortise::Client");
+  EXPECT_DEATH(static_cast<void>(first.make_lock("name")), "moved-from mortise::Client");
 }
 
 // NOLINTEND(bugprone-use-after-move)

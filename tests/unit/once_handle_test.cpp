@@ -53,10 +53,10 @@ TEST(OnceHandle, MayBeDestroyedByAnObserverWhileItIsAsked) {
   const auto observer = std::make_shared<Destroyer>();
   Client client(server.backend(), {.observer = observer, .clock = clock});
   alignas(Once) std::array<std::byte, sizeof(Once)> room{};
-  Once* const once = ::new (room.data()) Once(client.once("key", {.wait = 0ms}));
+  Once* const once = ::new (room.data()) Once(client.make_once("key", {.wait = 0ms}));
   observer->once = once;
   mortise::Run theirs;
-  clock->meanwhile = [&] { std::thread([&] { theirs = client.once("key").begin(); }).join(); };
+  clock->meanwhile = [&] { std::thread([&] { theirs = client.make_once("key").begin(); }).join(); };
   std::error_code why;
   const mortise::Run mine = once->begin(why);
   EXPECT_EQ(observer->once, nullptr) << "it was not told";

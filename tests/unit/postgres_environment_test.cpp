@@ -41,7 +41,7 @@ class PostgresEnvironment : public ::testing::Test {
     try {
       static_cast<void>(Settings::parse(url));
       ADD_FAILURE() << "accepted: " << url;
-    } catch (const LockError& error) {
+    } catch (const Error& error) {
       EXPECT_EQ(error.errc(), Errc::misconfigured);
       EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
     }
@@ -147,7 +147,7 @@ TEST_F(PostgresEnvironment, ValuesOfTheUrlAreInNoRefusal) {
     try {
       static_cast<void>(Settings::parse(url));
       ADD_FAILURE() << "accepted: " << url;
-    } catch (const LockError& error) {
+    } catch (const Error& error) {
       EXPECT_EQ(std::string(error.what()).find("hunter2"), std::string::npos) << error.what();
     }
   };

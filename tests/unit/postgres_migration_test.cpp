@@ -47,9 +47,9 @@ TEST(PostgresMigration, GoesIntoAnySchema) {
 
 TEST(PostgresMigration, TakesNoSqlForAName) {
   for (const char* name : {"a b", "a;b", "a\"b", "A", "1a", "a-b", "a.b", "'"}) {
-    EXPECT_THROW(static_cast<void>(migration({.schema = name})), LockError) << name;
+    EXPECT_THROW(static_cast<void>(migration({.schema = name})), Error) << name;
   }
-  EXPECT_THROW(static_cast<void>(migration({.schema = ""})), LockError);
+  EXPECT_THROW(static_cast<void>(migration({.schema = ""})), Error);
 }
 
 TEST(PostgresMigration, QuotesEveryRoleThatCanBe) {
@@ -70,7 +70,7 @@ TEST(PostgresMigration, QuotesEveryRoleThatCanBe) {
   }
   for (const std::string& role :
        {std::string(64, 'r'), std::string("a\0b", 3), std::string("public")}) {
-    EXPECT_THROW(static_cast<void>(migration({.role = role})), LockError) << role;
+    EXPECT_THROW(static_cast<void>(migration({.role = role})), Error) << role;
   }
 }
 

@@ -22,7 +22,7 @@ std::string value_of(const Settings& settings, const std::string& key) {
 std::string refusal_of(const std::string& url) {
   try {
     static_cast<void>(Settings::parse(url));
-  } catch (const LockError& error) {
+  } catch (const Error& error) {
     EXPECT_EQ(error.errc(), Errc::misconfigured);
     return error.what();
   }

@@ -98,8 +98,8 @@ TEST(PrintableTest, EveryFailureIsPrintable) {
     EXPECT_EQ(failure.text, "server: " + shown);
     failure.text += "; " + bytes;
     EXPECT_THAT(failure.words(), HasSubstr("; " + shown));
-    EXPECT_THAT(LockError(failure).what(), HasSubstr("server: " + shown + "; " + shown));
-    EXPECT_EQ(words_of(LockError(failure)), "server: " + shown + "; " + shown);
+    EXPECT_THAT(Error(failure).what(), HasSubstr("server: " + shown + "; " + shown));
+    EXPECT_EQ(words_of(Error(failure)), "server: " + shown + "; " + shown);
   }
 }
 
@@ -160,7 +160,7 @@ TEST(PrintableTest, NoObserverIsToldTheBytesOfAName) {
   Client client(server.backend(), {.observer = failures});
   std::vector<Lock> locks;
   for (const std::string& name : test::hostile_names()) {
-    locks.push_back(client.lock(name, {.lease = 1s}));
+    locks.push_back(client.make_lock(name, {.lease = 1s}));
     locks.back().lock();
   }
   server.set_reachable(false);
@@ -176,10 +176,10 @@ TEST(PrintableTest, NoCallShowsTheBytesOfAName) {
   Client mine(server.backend());
   Client other(server.backend());
   for (const std::string& name : test::hostile_names()) {
-    Lock held = other.lock(name);
+    Lock held = other.make_lock(name);
     const std::scoped_lock hold(held);
     std::error_code ec;
-    Lock lock = mine.lock(name);
+    Lock lock = mine.make_lock(name);
     const Guard guard(lock, {.wait = 0ms}, ec);
     EXPECT_EQ(ec, Errc::timeout);
     EXPECT_TRUE(is_printable(guard.error_text())) << guard.error_text();
@@ -188,14 +188,14 @@ TEST(PrintableTest, NoCallShowsTheBytesOfAName) {
     try {
       lock.unlock();
       ADD_FAILURE() << "it is not held";
-    } catch (const LockError& error) {
+    } catch (const Error& error) {
       EXPECT_TRUE(is_printable(error.what())) << error.what();
     }
   }
   try {
-    static_cast<void>(mine.lock(std::string(600, '\n')));
+    static_cast<void>(mine.make_lock(std::string(600, '\n')));
     ADD_FAILURE() << "accepted";
-  } catch (const LockError& error) {
+  } catch (const Error& error) {
     EXPECT_TRUE(is_printable(error.what())) << error.what();
   }
 }

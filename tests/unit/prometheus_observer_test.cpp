@@ -52,8 +52,8 @@ class PrometheusObserver : public ::testing::Test {
 TEST_F(PrometheusObserver, CountsWhatHappens) {
   Client mine = client();
   Client other = stranger();
-  Lock lock = mine.lock("a");
-  Lock others = other.lock("a");
+  Lock lock = mine.make_lock("a");
+  Lock others = other.make_lock("a");
   {
     const std::scoped_lock hold(lock);
     const std::scoped_lock again(lock);  // is not told
@@ -77,7 +77,7 @@ TEST_F(PrometheusObserver, CountsWhatHappens) {
 
 TEST_F(PrometheusObserver, CountsLossesByTheirReasonAndTheHoldOnce) {
   Client mine = client();
-  Lock lock = mine.lock("a", {.lease = 150ms});
+  Lock lock = mine.make_lock("a", {.lease = 150ms});
   const Guard guard(lock);
   server().drop("a");
   EXPECT_TRUE(comes("\nmortise_lost_total{why=\"lost\"} 1\n")) << scraped();
@@ -87,7 +87,7 @@ TEST_F(PrometheusObserver, CountsLossesByTheirReasonAndTheHoldOnce) {
 
 TEST_F(PrometheusObserver, CountsRenewalsAndWhatFailsMeanwhile) {
   Client mine = client();
-  Lock lock = mine.lock("a", {.lease = 300ms});
+  Lock lock = mine.make_lock("a", {.lease = 300ms});
   const Guard guard(lock);
   EXPECT_TRUE(test::eventually(
       [&] { return !std::regex_search(scraped(), std::regex("\nmortise_renewals_total 0\n")); }));
@@ -102,7 +102,7 @@ TEST_F(PrometheusObserver, TellsGroupsAndClientsApart) {
   Client redis = client({.labels = {{"store", "redis"}}, .group = before_slash});
   Client file = client({.labels = {{"store", "file"}}});
   for (const char* const name : {"orders/1", "orders/2", "stock/1"}) {
-    Lock lock = redis.lock(name);
+    Lock lock = redis.make_lock(name);
     const std::scoped_lock hold(lock);
   }
   const std::string text = scraped();
@@ -131,7 +131,7 @@ std::string page(const std::string& name) {
 
 TEST_F(PrometheusObserver, HasTheNamesThatThePageAndTheDashboardHave) {
   Client mine = client();
-  Lock lock = mine.lock("a", {.lease = 300ms});
+  Lock lock = mine.make_lock("a", {.lease = 300ms});
   const Guard guard(lock);
   server().set_reachable(false);  // renewals fail, and then it is lost: now all figures are there
   ASSERT_TRUE(comes("mortise_failed_total{"));
@@ -146,7 +146,7 @@ TEST_F(PrometheusObserver, HasTheNamesThatThePageAndTheDashboardHave) {
 TEST_F(PrometheusObserver, EscapesLabelsThatAreNotText) {
   Client mine = client({.labels = {{"shop", "a\xff"}},
                         .group = [](std::string_view name) { return std::string(name); }});
-  Lock lock = mine.lock("b\xfe\n\xe2\x80\xae");
+  Lock lock = mine.make_lock("b\xfe\n\xe2\x80\xae");
   { const std::scoped_lock hold(lock); }
   const std::string text = scraped();
   // The page has each backslash as two.

@@ -21,7 +21,7 @@ using ::testing::Not;
 std::string refusal(std::string_view url, Errc code = Errc::misconfigured) {
   try {
     static_cast<void>(Settings::parse(url));
-  } catch (const LockError& error) {
+  } catch (const Error& error) {
     EXPECT_EQ(error.errc(), code) << url;
     EXPECT_THAT(error.what(), Not(HasSubstr("secret")));
     return error.what();
@@ -255,7 +255,7 @@ TEST(RedisSettingsTest, HowLongANameIsRemembered) {
   EXPECT_EQ(Settings::parse("redis://a?remember=60").remembered, 60);
   EXPECT_EQ(Settings::parse("redis://a?remember=31536000").remembered, 31'536'000);
   for (const char* const wrong : {"59", "31536001", "", "1h", "-60", "6e2", "99999999999"}) {
-    EXPECT_THROW(Settings::parse(std::string("redis://a?remember=") + wrong), LockError) << wrong;
+    EXPECT_THROW(Settings::parse(std::string("redis://a?remember=") + wrong), Error) << wrong;
   }
 }
 

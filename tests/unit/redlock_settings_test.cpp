@@ -20,7 +20,7 @@ using ::testing::Not;
 std::string refusal(std::string_view url) {
   try {
     static_cast<void>(Settings::parse(url));
-  } catch (const LockError& error) {
+  } catch (const Error& error) {
     EXPECT_EQ(error.errc(), Errc::misconfigured) << url;
     EXPECT_THAT(error.what(), Not(HasSubstr("secret")));
     return error.what();

@@ -47,7 +47,7 @@ TEST(RemoteCredentials, APasswordComesFromOnePlace) {
     try {
       static_cast<void>(credentials_of(wrong));
       ADD_FAILURE() << wrong;
-    } catch (const LockError& error) {
+    } catch (const Error& error) {
       EXPECT_EQ(error.errc(), Errc::misconfigured);
       EXPECT_THAT(error.what(), Not(HasSubstr("secret")));
     }
@@ -68,7 +68,7 @@ class RemotePasswordFile : public ::testing::Test {
   static std::string refused(const Credentials& credentials, Errc as = Errc::misconfigured) {
     try {
       static_cast<void>(credentials.current());
-    } catch (const LockError& error) {
+    } catch (const Error& error) {
       EXPECT_EQ(error.errc(), as);
       EXPECT_THAT(error.what(), HasSubstr("the file of " + credentials.option));
       EXPECT_THAT(error.what(), Not(HasSubstr(credentials.password_file)));

@@ -355,7 +355,7 @@ TEST(RemoteTlsTest, ARefusedConnectionFails) {
 std::string refusal(const TlsSettings& settings) {
   try {
     const Tls tls(settings, "redis");
-  } catch (const LockError& error) {
+  } catch (const Error& error) {
     EXPECT_EQ(error.errc(), Errc::misconfigured);
     return error.what();
   }

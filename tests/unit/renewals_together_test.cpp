@@ -49,7 +49,7 @@ TEST(Renewals, ThatAreDueSoonComeAlong) {
   Client client(std::make_unique<CountingRelay>(server.backend(), counts));
   std::vector<Lock> locks;
   for (std::size_t i = 0; i < many; ++i) {
-    locks.push_back(client.lock("name/" + std::to_string(i), {.lease = 3s}));
+    locks.push_back(client.make_lock("name/" + std::to_string(i), {.lease = 3s}));
     locks.back().lock();
   }
   while (counts.holds.load() < many) std::this_thread::sleep_for(10ms);  // those are not spread yet
@@ -94,7 +94,7 @@ TEST(Renewals, AreToldOfEachHoldWhateverBecomesOfTheOthersOfTheirRequest) {
   std::vector<Lock> locks;
   for (int i = 0; i < 100; ++i) {
     const std::string name = (i % 2 == 0 ? "silent" : "told") + std::to_string(i);
-    locks.push_back(client.lock(name, {.lease = 500ms}));
+    locks.push_back(client.make_lock(name, {.lease = 500ms}));
     locks.back().lock();
   }
   const auto lost = [&](int which) {

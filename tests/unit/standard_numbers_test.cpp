@@ -123,7 +123,7 @@ TEST(StandardNumbers, AreNoClientsOfAnyKind) {
     EXPECT_EQ(without_standard_descriptors([&] {
                 Watch watch;
                 Client client(url);
-                Lock lock = client.lock("a");
+                Lock lock = client.make_lock("a");
                 std::error_code ec;
                 static_cast<void>(lock.try_lock_for(300ms, ec));
                 return watch.found() ? 1 : 0;

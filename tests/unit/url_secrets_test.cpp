@@ -56,7 +56,7 @@ std::string filled(std::string_view pattern, std::string_view scheme, std::strin
 std::string refusal(const std::string& url) {
   try {
     const Client client(url);
-  } catch (const LockError& error) {
+  } catch (const Error& error) {
     return error.what();
   }
   return {};
@@ -225,7 +225,7 @@ TEST(UrlSecrets, AreInNoReasonOfACallEither) {
         "zookeeper://shop@127.0.0.1:1?password-file=$"}) {
     Client client(filled(pattern, "S", canary));
     std::error_code ec;
-    Lock lock = client.lock("a");
+    Lock lock = client.make_lock("a");
     const Guard guard(lock, {.wait = 50ms}, ec);
     EXPECT_TRUE(ec) << pattern;
     EXPECT_FALSE(sings(guard.error_text())) << pattern << "\n" << guard.error_text();

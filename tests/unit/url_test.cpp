@@ -19,7 +19,7 @@ std::string refusal(std::string_view text) {
   try {
     Url url(text);
     url.refuse_the_rest();
-  } catch (const LockError& error) {
+  } catch (const Error& error) {
     EXPECT_EQ(error.errc(), Errc::misconfigured) << text;
     return error.what();
   }
@@ -69,7 +69,7 @@ TEST(UrlTest, FlagsAreYesOrNo) {
   EXPECT_TRUE(url.take_flag("a", false));
   EXPECT_FALSE(url.take_flag("b", true));
   EXPECT_TRUE(url.take_flag("absent", true));
-  EXPECT_THROW(static_cast<void>(url.take_flag("c", true)), LockError);
+  EXPECT_THROW(static_cast<void>(url.take_flag("c", true)), Error);
 }
 
 TEST(UrlTest, ListsTheParametersThatWereAskedFor) {
@@ -79,7 +79,7 @@ TEST(UrlTest, ListsTheParametersThatWereAskedFor) {
   try {
     url.refuse_the_rest();
     FAIL() << "accepted";
-  } catch (const LockError& error) {
+  } catch (const Error& error) {
     EXPECT_THAT(error.what(), HasSubstr("known are a, b"));
   }
 }

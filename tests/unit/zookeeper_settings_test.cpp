@@ -24,7 +24,7 @@ using ::testing::Not;
 std::string refusal(std::string_view url) {
   try {
     static_cast<void>(Settings::parse(url));
-  } catch (const LockError& error) {
+  } catch (const Error& error) {
     EXPECT_EQ(error.errc(), Errc::misconfigured) << url;
     EXPECT_THAT(error.what(), Not(HasSubstr("secret")));
     return error.what();
@@ -131,7 +131,7 @@ TEST(ZooKeeperSettingsTest, APasswordFileIsReadEachTime) {
   const model::TemporaryDirectory directory;
   const std::string path = directory.path() + "/password";
   const Settings settings = Settings::parse("zookeeper://app@a?password-file=" + path);
-  EXPECT_THROW(static_cast<void>(settings.digest()), LockError);
+  EXPECT_THROW(static_cast<void>(settings.digest()), Error);
   std::ofstream(path) << "secret\n";
   EXPECT_EQ(settings.digest(), "app:secret");
   std::ofstream(path) << "other";

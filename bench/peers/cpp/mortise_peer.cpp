@@ -36,7 +36,7 @@ class MortisePeer final : public Peer {
   }
 
   std::unique_ptr<Handle> handle(const std::string& name) override {
-    return std::make_unique<MortiseHandle>(client_.lock(name));
+    return std::make_unique<MortiseHandle>(client_.make_lock(name));
   }
   std::unique_ptr<Peer> another() override { return std::make_unique<MortisePeer>(url_); }
 

@@ -10,7 +10,7 @@ SESSION_S = 10
 
 class RedisPyHandle:
     def __init__(self, client, name):
-        self.inner = client.lock(name, timeout=LEASE_S)
+        self.inner = client.make_lock(name, timeout=LEASE_S)
         self.lock = self.inner.acquire
         self.unlock = self.inner.release
 

@@ -348,8 +348,8 @@ namespace {
   const std::string why = reason_of(error);
   const int number = ERR_SYSTEM_ERROR(error) ? ERR_GET_REASON(error) : 0;
   ::ERR_clear_error();
-  throw LockError(Failure(base::meaning_of_unusable_file(read_before, number),
-                          who + ": TLS: cannot use " + what + " '" + file + "': " + why));
+  throw Error(Failure(base::meaning_of_unusable_file(read_before, number),
+                      who + ": TLS: cannot use " + what + " '" + file + "': " + why));
 }
 
 void trust(SSL_CTX* context, const TlsSettings& given, const std::string& who, bool read_before) {
@@ -362,8 +362,8 @@ void trust(SSL_CTX* context, const TlsSettings& given, const std::string& who, b
 
 void show(SSL_CTX* context, const TlsSettings& given, const std::string& who, bool read_before) {
   if (given.certificate.empty() != given.key.empty()) {
-    throw LockError(Failure(Errc::misconfigured, who + ": TLS: a client certificate needs its key, "
-                                                       "and a key its certificate"));
+    throw Error(Failure(Errc::misconfigured, who + ": TLS: a client certificate needs its key, "
+                                                   "and a key its certificate"));
   }
   if (given.certificate.empty()) return;
   if (::SSL_CTX_use_certificate_chain_file(context, given.certificate.c_str()) != 1) {
@@ -488,7 +488,7 @@ std::unique_ptr<Stream> Tls::wrap(std::unique_ptr<Stream> plain, const std::stri
   Failure why;
   try {
     context = this->context(Read::before);
-  } catch (const LockError& error) {
+  } catch (const Error& error) {
     why = {error.errc(), base::words_of(error)};
   }
   return std::make_unique<TlsStream>(context ? context->ssl.get() : nullptr, why, std::move(plain),

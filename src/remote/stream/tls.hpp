@@ -20,7 +20,7 @@ namespace mortise::remote {
 class Tls {
  public:
   /// @param who is named first where something is refused: the kind of server, "redis"
-  /// @throws LockError (`misconfigured`, or `exhausted` without a free descriptor) that names the
+  /// @throws Error (`misconfigured`, or `exhausted` without a free descriptor) that names the
   /// file that cannot be used
   Tls(TlsSettings settings, std::string who);
   ~Tls();
@@ -36,7 +36,7 @@ class Tls {
  private:
   struct Context;
   enum class Read : bool { never, before };
-  /// @throws LockError if a file cannot be used
+  /// @throws Error if a file cannot be used
   [[nodiscard]] std::shared_ptr<const Context> context(Read read) const;
 
   const TlsSettings settings_;

@@ -22,7 +22,7 @@ struct TlsSettings {
 /// Takes `ca`, `cert`, `key`, `server-name` and `verify` from the URL.
 /// @param encrypted the scheme that means TLS
 /// @return nothing = the URL has another scheme: not encrypted
-/// @throws LockError (`misconfigured`) where they make no sense, or the scheme is another one
+/// @throws Error (`misconfigured`) where they make no sense, or the scheme is another one
 [[nodiscard]] std::optional<TlsSettings> read_tls(base::Url& url, base::Literal encrypted);
 
 }  // namespace mortise::remote

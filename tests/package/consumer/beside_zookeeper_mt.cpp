@@ -63,7 +63,7 @@ int main(int argc, char** argv) {
   std::uint64_t token = 0;
   {
     mortise::Client client("zookeeper://" + server + "/beside");
-    mortise::Lock lock = client.lock("package");
+    mortise::Lock lock = client.make_lock("package");
     for (int i = 0; i < 100; ++i) {
       lock.lock();
       token = lock.token().value();

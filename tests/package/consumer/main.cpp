@@ -7,7 +7,7 @@
 
 int main() {
   mortise::Client client("memory:");
-  mortise::Lock lock = client.lock("package");
+  mortise::Lock lock = client.make_lock("package");
   const std::scoped_lock hold(lock);
   std::cout << "token " << lock.token().value() << "\n";
 }

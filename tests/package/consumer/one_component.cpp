@@ -8,7 +8,7 @@
 
 int main() {
   mortise::Client client(mortise::memory::backend("memory:"));
-  mortise::Lock lock = client.lock("package");
+  mortise::Lock lock = client.make_lock("package");
   const std::scoped_lock hold(lock);
   std::cout << "token " << lock.token().value() << "\n";
 }

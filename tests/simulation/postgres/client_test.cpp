@@ -40,12 +40,12 @@ class ModelOfPostgres : public ::testing::Test {
 
 TEST_F(ModelOfPostgres, TakesAndReleases) {
   mortise::Client client(url());
-  mortise::Lock lock = client.lock("order/1");
+  mortise::Lock lock = client.make_lock("order/1");
   for (int i = 0; i < 20; ++i) {
     mortise::Guard guard(lock, {.wait = 0s});
     ASSERT_TRUE(guard);
     ASSERT_TRUE(holder("order/1").has_value());
-    EXPECT_EQ(guard.release(), mortise::Released::released);
+    EXPECT_EQ(guard.unlock(), mortise::Released::released);
     EXPECT_FALSE(holder("order/1").has_value());
   }
   EXPECT_EQ(site.with([&] { return model.row_count(); }), 1U);
@@ -55,8 +55,8 @@ TEST_F(ModelOfPostgres, KeepsTwoClientsApartAndWakesTheWaiter) {
   for (const char* const fair : {"", "&mortise.fair=no"}) {
     mortise::Client one(url(fair));
     mortise::Client other(url(fair));
-    mortise::Lock first = one.lock(std::string("order/2") + fair);
-    mortise::Lock second = other.lock(std::string("order/2") + fair);
+    mortise::Lock first = one.make_lock(std::string("order/2") + fair);
+    mortise::Lock second = other.make_lock(std::string("order/2") + fair);
     mortise::Guard guard(first, {.wait = 0s});
     ASSERT_TRUE(guard);
     EXPECT_FALSE(second.acquire({.wait = 0s}));
@@ -68,14 +68,14 @@ TEST_F(ModelOfPostgres, KeepsTwoClientsApartAndWakesTheWaiter) {
     });
     ASSERT_TRUE(mortise::test::eventually(
         [&] { return site.with([&] { return model.row(first.name())->waiters_until > 0; }); }));
-    EXPECT_EQ(guard.release(), mortise::Released::released);
+    EXPECT_EQ(guard.unlock(), mortise::Released::released);
     waiter.join();
   }
 }
 
 TEST_F(ModelOfPostgres, RenewsAndLoses) {
   mortise::Client client(url());
-  mortise::Lock lock = client.lock("order/3", {.lease = 300ms});
+  mortise::Lock lock = client.make_lock("order/3", {.lease = 300ms});
   mortise::Guard guard(lock, {.wait = 0s});
   ASSERT_TRUE(guard);
   const auto before = site.with([&] { return model.row("order/3")->expires_at; });
@@ -87,12 +87,12 @@ TEST_F(ModelOfPostgres, RenewsAndLoses) {
 
 TEST_F(ModelOfPostgres, SurvivesACrash) {
   mortise::Client client(url());
-  mortise::Lock lock = client.lock("order/4");
+  mortise::Lock lock = client.make_lock("order/4");
   mortise::Guard guard(lock, {.wait = 0s});
   ASSERT_TRUE(guard);
   site.restart([&] { model.restarted(true); });
   ASSERT_TRUE(holder("order/4").has_value()) << "what was told was not on disk";
-  EXPECT_EQ(guard.release(), mortise::Released::released);
+  EXPECT_EQ(guard.unlock(), mortise::Released::released);
   EXPECT_TRUE(lock.acquire({.wait = 10s}));
   lock.unlock();
 }
@@ -109,7 +109,7 @@ TEST(ModelOfPostgresWithAStandby, GivesBackWhatWasInDoubtAndIsDeniedThen) {
     mortise::Client client("postgresql://someone@127.0.0.1:" + std::to_string(site.port()) +
                            "/locks?sslmode=disable");
     client.check(10s);
-    mortise::Lock lock = client.lock("order/5", {.lease = 60s});
+    mortise::Lock lock = client.make_lock("order/5", {.lease = 60s});
     site.with([&] { model.set_standby_gone(true); });
     std::error_code error;
     std::thread caller([&] { EXPECT_FALSE(lock.acquire({.wait = 20s}, error)); });

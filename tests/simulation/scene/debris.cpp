@@ -86,7 +86,7 @@ void Scene::look_for_debris() {
   world.spawn(process, [&, this] {
     mortise::Client client(stand_->backend(plan_.clients));
     const auto cost = [&](const std::string& name) {
-      mortise::Lock lock = client.lock(name, {.label = "probe"});
+      mortise::Lock lock = client.make_lock(name, {.label = "probe"});
       // What has had its time is cleared away by those who come by, a few at a time.
       const int most = plan_.kind == Kind::redis ? most_passers_by : passers_by;
       const auto all_is_cleared = [&] { return stand_->leftovers({name}).empty(); };
@@ -108,12 +108,12 @@ void Scene::look_for_debris() {
       for (const std::string& name : fresh) cost_of_fresh += cost(name);
       for (const std::string& name : used) cost_of_used += cost(name);
       // S9: whoever closes its client leaves no hold behind.
-      mortise::Lock left = client.lock("left/0");
+      mortise::Lock left = client.make_lock("left/0");
       left.lock();
       client.close();
       mortise::Client other(stand_->backend(plan_.clients));
       std::error_code error;
-      if (!other.lock("left/0").acquire({.wait = std::chrono::seconds(3)}, error)) {
+      if (!other.make_lock("left/0").acquire({.wait = std::chrono::seconds(3)}, error)) {
         judge_.blame("S9", "a client that was closed still holds: " + error.message());
       }
     } catch (const std::exception& error) {

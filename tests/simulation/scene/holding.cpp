@@ -85,7 +85,7 @@ void Scene::hold(Party& party, std::size_t name, mortise::Lock& lock, Random& ra
       party.client->capabilities().shared_mode == mortise::Support::yes) {
     reading_on.emplace(
         room_, judge_, process, name, number,
-        party.client->lock(
+        party.client->make_lock(
             lock_name(name),
             {.lease = std::chrono::duration_cast<std::chrono::milliseconds>(plan_.lease),
              .renew = plan_.renew,

@@ -75,7 +75,7 @@ void Scene::operate_key(Party& party, Random& random, bool calm) {
     options.wait = random.spread(Nanos(50'000), 3s);
   }
   try {
-    mortise::Once once = party.client->once(key_name(call.key), options);
+    mortise::Once once = party.client->make_once(key_name(call.key), options);
     call.asked = room_.world.now();
     if (random.chance(0.08)) return look_at_key(call, once);
     if (random.chance(0.04)) return forget_key(call, once);
@@ -106,7 +106,7 @@ void Scene::operate_key(Party& party, Random& random, bool calm) {
     if (error && error != mortise::Errc::mismatch && had_time) {
       judge_.blame("L7", process.name() + ": all is well, and to begin says " + error.message());
     }
-  } catch (const mortise::LockError& failure) {
+  } catch (const mortise::Error& failure) {
     if (failure.errc() != mortise::Errc::closed) throw;
   }
 }

@@ -42,7 +42,7 @@ void Latecomers::run(mortise::Once& once, const char* result) {
 
 void Latecomers::run_twice() {
   mortise::Client client(backends_());
-  mortise::Once once = client.once(the_key, options());
+  mortise::Once once = client.make_once(the_key, options());
   run(once, first_result);
   first_done_ = true;
   until([this] { return answer_is_late_; });
@@ -78,7 +78,7 @@ void Latecomers::ask() {
 }
 
 std::string Latecomers::told(mortise::Client& client) {
-  mortise::Once once = client.once(the_key, options());
+  mortise::Once once = client.make_once(the_key, options());
   std::error_code error;
   judge_.called_beside();
   mortise::Run run = once.begin(error);

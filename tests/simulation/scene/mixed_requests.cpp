@@ -38,7 +38,7 @@ void MixedRequests::come() {
 void MixedRequests::run_it() {
   mortise::Client client(backends_());
   mortise::Once once =
-      client.once(the_key, {.fingerprint = its_fingerprint, .wait = patience, .lease = lease});
+      client.make_once(the_key, {.fingerprint = its_fingerprint, .wait = patience, .lease = lease});
   judge_.called_beside();
   std::error_code error;
   if (once.begin().succeed(its_result, error).state() != mortise::KeyState::succeeded) {
@@ -64,7 +64,7 @@ void MixedRequests::ask() {
 
 void MixedRequests::ask_as(mortise::Client& client, const std::string& fingerprint) {
   mortise::Once once =
-      client.once(the_key, {.fingerprint = fingerprint, .wait = patience, .lease = lease});
+      client.make_once(the_key, {.fingerprint = fingerprint, .wait = patience, .lease = lease});
   std::error_code error;
   judge_.called_beside();
   mortise::Run run = once.begin(error);

@@ -50,7 +50,7 @@ void Scene::take_permit(Party& party, Random& random, bool calm) {
     options.wait = random.spread(Nanos(50'000), 3s);
   }
   try {
-    mortise::Semaphore semaphore = party.client->semaphore(
+    mortise::Semaphore semaphore = party.client->make_semaphore(
         gate, plan_.permits,
         {.lease = std::chrono::duration_cast<std::chrono::milliseconds>(plan_.lease),
          .label = "client"});
@@ -74,7 +74,7 @@ void Scene::take_permit(Party& party, Random& random, bool calm) {
                !mortise::is_retryable(error) && !stand_->expects(error)) {
       judge_.blame("L4", process.name() + ": for a permit says " + permit.error_text());
     }
-  } catch (const mortise::LockError& failure) {
+  } catch (const mortise::Error& failure) {
     if (failure.errc() != mortise::Errc::closed) throw;
   }
 }
@@ -98,7 +98,7 @@ void Scene::hold_permit(const Process& process, mortise::Permit& permit, Nanos a
     judge_.still_holds(name_of_gate, hold);
   }
   judge_.releasing(name_of_gate, hold);
-  permit.release();
+  permit.unlock();
 }
 
 }  // namespace simulation

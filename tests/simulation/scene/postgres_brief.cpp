@@ -42,7 +42,7 @@ void PostgresBrief::come() {
 
 void PostgresBrief::want_it_too() {
   trial_.begin("rival", [](Process&, mortise::Client& client) {
-    mortise::Lock lock = client.lock(wanted_briefly);
+    mortise::Lock lock = client.make_lock(wanted_briefly);
     lock.lock();
     std::this_thread::sleep_for(kept_by_another);
     lock.unlock();
@@ -50,7 +50,7 @@ void PostgresBrief::want_it_too() {
 }
 
 void PostgresBrief::wait_in_turn(mortise::Client& client, bool wanted) {
-  mortise::Lock lock = client.lock(wanted_briefly);
+  mortise::Lock lock = client.make_lock(wanted_briefly);
   lock.lock();
   if (wanted) {
     want_it_too();

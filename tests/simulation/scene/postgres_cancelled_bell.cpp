@@ -39,10 +39,10 @@ void PostgresCancelledBell::come() {
 }
 
 void PostgresCancelledBell::cancel_what_tells(mortise::Client& client) {
-  mortise::Lock lock = client.lock(rung_for);
+  mortise::Lock lock = client.make_lock(rung_for);
   lock.lock();
   trial_.begin("rung for", [](Process&, mortise::Client& other) {
-    static_cast<void>(other.lock(rung_for).try_lock_for(that_wait));
+    static_cast<void>(other.make_lock(rung_for).try_lock_for(that_wait));
   });
   std::this_thread::sleep_for(2 * that_wait);
   trial_.delay([](ConnectionId, postgres::Statement statement, postgres::Point point) {
@@ -52,7 +52,7 @@ void PostgresCancelledBell::cancel_what_tells(mortise::Client& client) {
   lock.unlock();
   std::thread reader([&client] {
     std::error_code error;
-    static_cast<void>(client.lock(asked_about).holder(error));
+    static_cast<void>(client.make_lock(asked_about).holder(error));
   });
   std::this_thread::sleep_for(until_it_is_stuck);
   trial_.delay({});
@@ -62,7 +62,7 @@ void PostgresCancelledBell::cancel_what_tells(mortise::Client& client) {
 }
 
 void PostgresCancelledBell::ring(mortise::Client& client) {
-  mortise::Lock lock = client.lock(rung_for);
+  mortise::Lock lock = client.make_lock(rung_for);
   lock.lock();
   wait();
   std::this_thread::sleep_for(until_it_is_free);
@@ -73,7 +73,7 @@ void PostgresCancelledBell::ring(mortise::Client& client) {
 
 void PostgresCancelledBell::wait() {
   trial_.begin("waiter", [this](Process&, mortise::Client& client) {
-    mortise::Lock lock = client.lock(rung_for);
+    mortise::Lock lock = client.make_lock(rung_for);
     lock.lock();
     const Nanos took = trial_.room().world.now() - freed_at_;
     if (took > until_it_is_told && !trial_.judge().verdict()) {

@@ -24,7 +24,7 @@ constexpr int most_for_a_release = 46;
 
 void PostgresCopies::come() {
   trial_.begin("repeater", [this](Process&, mortise::Client& client) {
-    mortise::Lock lock = client.lock(asked_for_slowly);
+    mortise::Lock lock = client.make_lock(asked_for_slowly);
     lock.lock();  // its row is there
     lock.unlock();
     std::thread time([this] {

@@ -25,7 +25,8 @@ constexpr auto for_ever = 1h;
 
 void PostgresDeadReader::come() {
   trial_.begin("mortal reader", [this](Process& process, mortise::Client& client) {
-    mortise::Lock lock = client.lock(read_by_two, {.lease = lease, .mode = mortise::Mode::shared});
+    mortise::Lock lock =
+        client.make_lock(read_by_two, {.lease = lease, .mode = mortise::Mode::shared});
     lock.lock();
     mortal_ = &process;
     std::this_thread::sleep_for(for_ever);
@@ -36,7 +37,8 @@ void PostgresDeadReader::come() {
 
 void PostgresDeadReader::read_on(mortise::Client& client) {
   while (mortal_ == nullptr) std::this_thread::sleep_for(between_looks);
-  mortise::Lock lock = client.lock(read_by_two, {.lease = lease, .mode = mortise::Mode::shared});
+  mortise::Lock lock =
+      client.make_lock(read_by_two, {.lease = lease, .mode = mortise::Mode::shared});
   lock.lock();
   trial_.room().world.after(Nanos(0), [this] { trial_.kill(*mortal_); });
   std::this_thread::sleep_for(reads_on);
@@ -47,7 +49,7 @@ void PostgresDeadReader::read_on(mortise::Client& client) {
 }
 
 void PostgresDeadReader::write(mortise::Client& client) {
-  mortise::Lock lock = client.lock(read_by_two);
+  mortise::Lock lock = client.make_lock(read_by_two);
   lock.lock();
   const Nanos took = trial_.room().world.now() - let_go_at_;
   if (took > longest_wait && !trial_.judge().verdict()) {

@@ -38,7 +38,7 @@ void PostgresDoubts::come() {
 void PostgresDoubts::cancel_the_wait(mortise::Client& client, bool refuse) {
   World& world = trial_.room().world;
   postgres::PostgresModel& server = trial_.server();
-  mortise::Lock lock = client.lock(std::string(doubtful) + (refuse ? "refused" : "cancelled"));
+  mortise::Lock lock = client.make_lock(std::string(doubtful) + (refuse ? "refused" : "cancelled"));
   lock.lock();  // its row is there
   lock.unlock();
   server.set_standby_gone(true);
@@ -57,7 +57,7 @@ void PostgresDoubts::cancel_the_wait(mortise::Client& client, bool refuse) {
 void PostgresDoubts::lose_the_answer(Process& process, mortise::Client& client,
                                      postgres::Point point) {
   const bool commits = point == postgres::Point::commits;
-  mortise::Lock lock = client.lock(std::string(doubtful) + (commits ? "lost" : "late"));
+  mortise::Lock lock = client.make_lock(std::string(doubtful) + (commits ? "lost" : "late"));
   lock.lock();
   lock.unlock();
   stop_the_next(process, point);

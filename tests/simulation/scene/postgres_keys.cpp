@@ -64,8 +64,8 @@ void PostgresKeys::expect_outcome(mortise::Once& key, const std::string& result,
 // It is said again by another connection: before the first copy, behind it, or while that commits.
 void PostgresKeys::lose_a_conclusion(const Process& process, mortise::Client& mine, Point point) {
   Room& room = trial_.room();
-  mortise::Once key = mine.once("lost/" + std::to_string(static_cast<int>(point)),
-                                {.wait = at_once, .lease = lease});
+  mortise::Once key = mine.make_once("lost/" + std::to_string(static_cast<int>(point)),
+                                     {.wait = at_once, .lease = lease});
   mortise::Run run = key.begin();
   trial_.delay([&room, &process, point, lost = false](ConnectionId id, Statement statement,
                                                       Point where) mutable {
@@ -96,7 +96,7 @@ void PostgresKeys::lose_a_conclusion(const Process& process, mortise::Client& mi
 void PostgresKeys::conclude_too_late(const Process& process, mortise::Client& mine,
                                      mortise::Client& other) {
   Room& room = trial_.room();
-  mortise::Once key = mine.once("late", {.wait = at_once, .lease = 1s});
+  mortise::Once key = mine.make_once("late", {.wait = at_once, .lease = 1s});
   mortise::Run run = key.begin();
   const Nanos late = room.world.now() + 3s;
   trial_.delay([&room, &process, late](ConnectionId id, Statement statement, Point where) {
@@ -108,7 +108,7 @@ void PostgresKeys::conclude_too_late(const Process& process, mortise::Client& mi
   std::error_code error;
   const mortise::Outcome outcome = run.succeed("first", error);
   expect(error || outcome.lost(), "O2", "a run is recorded before the server was told of that");
-  mortise::Once its = other.once("late", {.wait = 2s, .lease = 4s});
+  mortise::Once its = other.make_once("late", {.wait = 2s, .lease = 4s});
   mortise::Run next = its.begin();
   expect(next && next.number() == 2, "O4", "nobody runs what was not concluded");
   std::this_thread::sleep_for(late - room.world.now() + 100ms);
@@ -122,8 +122,8 @@ void PostgresKeys::conclude_too_late(const Process& process, mortise::Client& mi
 void PostgresKeys::forget_too_late(const Process& process, mortise::Client& mine,
                                    mortise::Client& other) {
   Room& room = trial_.room();
-  mortise::Once key = mine.once("forgotten", {.wait = at_once, .lease = lease});
-  mortise::Once its = other.once("forgotten", {.wait = at_once, .lease = lease});
+  mortise::Once key = mine.make_once("forgotten", {.wait = at_once, .lease = lease});
+  mortise::Once its = other.make_once("forgotten", {.wait = at_once, .lease = lease});
   static_cast<void>(key.begin().fail("no"));
   trial_.delay([&room, &process](ConnectionId id, Statement statement, Point where) {
     const Connection* const from = room.network.find(id);
@@ -144,9 +144,10 @@ void PostgresKeys::forget_too_late(const Process& process, mortise::Client& mine
 }
 
 void PostgresKeys::disturb_a_run(mortise::Client& mine, mortise::Client& other) {
-  mortise::Once key = mine.once("run", {.fingerprint = "a", .wait = at_once, .lease = lease});
-  mortise::Once its = other.once("run", {.fingerprint = "a", .wait = at_once, .lease = lease});
-  mortise::Once another = other.once("run", {.fingerprint = "b", .wait = at_once, .lease = lease});
+  mortise::Once key = mine.make_once("run", {.fingerprint = "a", .wait = at_once, .lease = lease});
+  mortise::Once its = other.make_once("run", {.fingerprint = "a", .wait = at_once, .lease = lease});
+  mortise::Once another =
+      other.make_once("run", {.fingerprint = "b", .wait = at_once, .lease = lease});
   mortise::Run run = key.begin();
   expect(!its.begin(), "S1", "two run a key");
   static_cast<void>(its.forget());
@@ -161,12 +162,13 @@ void PostgresKeys::disturb_a_run(mortise::Client& mine, mortise::Client& other) 
 
 void PostgresKeys::run_for_longer_than_kept(mortise::Client& mine, mortise::Client& other) {
   mortise::Once key =
-      mine.once("long", {.keep = kept_briefly, .wait = at_once, .lease = 2 * lease});
+      mine.make_once("long", {.keep = kept_briefly, .wait = at_once, .lease = 2 * lease});
   mortise::Run run = key.begin();
   std::this_thread::sleep_for(kept_briefly + 200ms);
   // Whoever begins a new one removes what is over.
-  other.once("new", {.wait = at_once, .lease = lease}).begin().give_back();
-  mortise::Once its = other.once("long", {.keep = kept_briefly, .wait = at_once, .lease = lease});
+  other.make_once("new", {.wait = at_once, .lease = lease}).begin().give_back();
+  mortise::Once its =
+      other.make_once("long", {.keep = kept_briefly, .wait = at_once, .lease = lease});
   expect(!its.begin(), "S1", "two run a key that is run for longer than it is kept");
   std::error_code error;
   expect(run.succeed("result", error).state() == KeyState::succeeded, "O3",
@@ -175,7 +177,7 @@ void PostgresKeys::run_for_longer_than_kept(mortise::Client& mine, mortise::Clie
 
 void PostgresKeys::crash_behind_an_outcome(mortise::Client& mine) {
   World& world = trial_.room().world;
-  mortise::Once key = mine.once("crash", {.wait = at_once, .lease = lease});
+  mortise::Once key = mine.make_once("crash", {.wait = at_once, .lease = lease});
   key.begin().succeed("result");
   world.after(Nanos(0),
               [this, &world] { trial_.host().restart(world.now() + until_it_is_up_again, true); });
@@ -189,7 +191,7 @@ void PostgresKeys::wait_for_an_outcome() {
   trial_.begin(
       "runner",
       [this](Process&, mortise::Client& mine) {
-        mortise::Run run = mine.once("waited for", {.wait = at_once, .lease = 10s}).begin();
+        mortise::Run run = mine.make_once("waited for", {.wait = at_once, .lease = 10s}).begin();
         std::this_thread::sleep_for(5 * until_both_wait);
         concluded_at_ = trial_.room().world.now();
         run.succeed("result");
@@ -201,7 +203,7 @@ void PostgresKeys::wait_for_an_outcome() {
         "waiter",
         [this](Process&, mortise::Client& mine) {
           std::this_thread::sleep_for(until_both_wait);
-          mortise::Once key = mine.once("waited for", {.wait = 20s, .lease = 10s});
+          mortise::Once key = mine.make_once("waited for", {.wait = 20s, .lease = 10s});
           const mortise::Outcome outcome = key.begin().outcome();
           const Nanos took = trial_.room().world.now() - concluded_at_;
           expect(outcome.state() == KeyState::succeeded, "O1", "a waiter is told nothing");
@@ -217,12 +219,12 @@ void PostgresKeys::wait_for_an_outcome() {
 void PostgresKeys::set_the_clock_back(mortise::Client& mine) {
   World& world = trial_.room().world;
   const mortise::OnceOptions options{.keep = kept_briefly, .wait = at_once, .lease = lease};
-  mortise::Once key = mine.once("removed", options);
+  mortise::Once key = mine.make_once("removed", options);
   mortise::Run first = key.begin();
   const mortise::Token before = first.token();
   first.succeed("result");
   std::this_thread::sleep_for(kept_briefly + 200ms);
-  mine.once("another", options).begin().succeed("result");
+  mine.make_once("another", options).begin().succeed("result");
   world.after(Nanos(0), [this] { trial_.host().step_wall_clock(-one_hour); });
   std::this_thread::sleep_for(1ms);
   mortise::Run second = key.begin();

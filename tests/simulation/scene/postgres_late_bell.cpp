@@ -51,10 +51,10 @@ void PostgresLateBell::come() {
 
 void PostgresLateBell::have_a_waiter() {
   trial_.begin("ringer", [this](Process&, mortise::Client& client) {
-    mortise::Lock lock = client.lock(rung_for);
+    mortise::Lock lock = client.make_lock(rung_for);
     lock.lock();
     trial_.begin("rung for", [](Process&, mortise::Client& other) {
-      static_cast<void>(other.lock(rung_for).try_lock_for(that_wait));
+      static_cast<void>(other.make_lock(rung_for).try_lock_for(that_wait));
     });
     std::this_thread::sleep_for(2 * that_wait);
     lock.unlock();
@@ -65,11 +65,11 @@ void PostgresLateBell::have_a_waiter() {
 // A client that has just come: it has one connection.
 void PostgresLateBell::tell_and_ask(std::uint64_t place) {
   trial_.begin("ringer", [this, place](Process& process, mortise::Client& client) {
-    mortise::Lock rung = client.lock(rung_for);
+    mortise::Lock rung = client.make_lock(rung_for);
     rung.lock();
     std::thread other([this, place, &process, &client] {
       World& world = trial_.room().world;
-      mortise::Lock wanted = client.lock(wanted_then);
+      mortise::Lock wanted = client.make_lock(wanted_then);
       std::this_thread::sleep_for(before_it_asks);
       world.stop_at_place(process, place, stop_before_it_sends);
       const Nanos asked = world.now();
@@ -94,12 +94,12 @@ void PostgresLateBell::tell_and_ask(std::uint64_t place) {
 // chosen the first one by then, and waits there only afterwards.
 void PostgresLateBell::ask_when_another_comes(std::uint64_t place) {
   trial_.begin("ringer", [this, place](Process& process, mortise::Client& client) {
-    mortise::Lock rung = client.lock(rung_for);
-    mortise::Lock wanted = client.lock(wanted_then);
+    mortise::Lock rung = client.make_lock(rung_for);
+    mortise::Lock wanted = client.make_lock(wanted_then);
     rung.lock();
     std::thread early([&client] {
       std::this_thread::sleep_for(before_it_tells + before_it_asks);
-      static_cast<void>(client.lock(asked_about).holder());
+      static_cast<void>(client.make_lock(asked_about).holder());
     });
     std::thread late([this, place, &process, &wanted] {
       World& world = trial_.room().world;
@@ -140,8 +140,8 @@ void PostgresLateBell::tell_and_ask_together() {
     }
   });
   trial_.begin("ringer", [this](Process&, mortise::Client& client) {
-    mortise::Lock rung = client.lock(rung_for);
-    mortise::Lock question = client.lock(asked_about);
+    mortise::Lock rung = client.make_lock(rung_for);
+    mortise::Lock question = client.make_lock(asked_about);
     const World& world = trial_.room().world;
     std::vector<std::thread> threads;
     const auto ask = [&threads](const mortise::Lock& about) {

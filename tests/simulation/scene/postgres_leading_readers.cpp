@@ -35,7 +35,7 @@ void PostgresLeadingReaders::come() {
 }
 
 void PostgresLeadingReaders::write(mortise::Client& client) {
-  mortise::Lock lock = client.lock(read_by_all);
+  mortise::Lock lock = client.make_lock(read_by_all);
   lock.lock();
   sleep_until(begin_ + until_it_is_free);
   freed_at_ = trial_.room().world.now();
@@ -46,7 +46,7 @@ void PostgresLeadingReaders::write(mortise::Client& client) {
 // It reads for longer than the others may be in coming: whoever lets go tells the next one.
 void PostgresLeadingReaders::read(mortise::Client& client) {
   client.check(until_all_are_there);
-  mortise::Lock lock = client.lock(read_by_all, {.mode = mortise::Mode::shared});
+  mortise::Lock lock = client.make_lock(read_by_all, {.mode = mortise::Mode::shared});
   sleep_until(begin_);
   lock.lock();
   const Nanos took = trial_.room().world.now() - freed_at_;

@@ -63,7 +63,7 @@ void PostgresLostGrants::come() {
 }
 
 void PostgresLostGrants::lose_grants(mortise::Client& client) {
-  mortise::Lock lock = client.lock(granted_again);
+  mortise::Lock lock = client.make_lock(granted_again);
   grant(lock);
   std::this_thread::sleep_for(until_it_is_shipped);
   trial_.server().set_standby_gone(true);

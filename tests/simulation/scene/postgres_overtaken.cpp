@@ -58,8 +58,8 @@ void PostgresOvertaken::come() {
 }
 
 void PostgresOvertaken::take_back(Process& process, mortise::Client& client, std::uint64_t place) {
-  mortise::Lock wanted = client.lock(wanted_for_a_while);
-  mortise::Lock question = client.lock(read_meanwhile);
+  mortise::Lock wanted = client.make_lock(wanted_for_a_while);
+  mortise::Lock question = client.make_lock(read_meanwhile);
   wanted.lock();  // its row is there
   wanted.unlock();
   const auto read = [&question] { static_cast<void>(question.holder()); };
@@ -85,7 +85,7 @@ void PostgresOvertaken::take_back(Process& process, mortise::Client& client, std
 // another life of its connection, the only one.
 void PostgresOvertaken::take_back_anew(Process& process, mortise::Client& client,
                                        std::uint64_t place) {
-  mortise::Lock wanted = client.lock(wanted_for_a_while);
+  mortise::Lock wanted = client.make_lock(wanted_for_a_while);
   wanted.lock();
   wanted.unlock();
   World& world = trial_.room().world;
@@ -94,7 +94,7 @@ void PostgresOvertaken::take_back_anew(Process& process, mortise::Client& client
   });
   // Then another thread reads, and connects.
   std::thread reader([&client] {
-    const mortise::Lock question = client.lock(read_meanwhile);
+    const mortise::Lock question = client.make_lock(read_meanwhile);
     std::this_thread::sleep_for(until_it_reads);
     static_cast<void>(question.holder());
   });

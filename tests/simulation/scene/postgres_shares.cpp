@@ -65,7 +65,7 @@ void PostgresShares::share(bool pooled) {
 // What is taken before both of them are there nobody has to share.
 void PostgresShares::take_part(std::uint64_t& holds, mortise::Client& client) const {
   const World& world = trial_.room().world;
-  mortise::Lock lock = client.lock(shared_name);
+  mortise::Lock lock = client.make_lock(shared_name);
   while (world.now() < until_) {
     lock.lock();
     if (world.now() > until_ - while_they_share && world.now() < until_) ++holds;

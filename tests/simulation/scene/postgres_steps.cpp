@@ -43,7 +43,7 @@ void PostgresSteps::come() {
   trial_.begin(
       "holder",
       [this](Process&, mortise::Client& client) {
-        mortise::Lock lock = client.lock(looked_for);
+        mortise::Lock lock = client.make_lock(looked_for);
         lock.lock();
         sleep_until(begin_ + until_it_is_free);
         lock.unlock();
@@ -80,7 +80,7 @@ Nanos PostgresSteps::stands(const Process& process, postgres::Statement statemen
 void PostgresSteps::take_a_turn(Process& process, mortise::Client& client, bool first) {
   if (first) first_ = &process;
   client.check(until_all_wait);
-  mortise::Lock lock = client.lock(looked_for);
+  mortise::Lock lock = client.make_lock(looked_for);
   sleep_until(first ? begin_ + behind : begin_);
   lock.lock();
   if (first) first_was_served_ = true;

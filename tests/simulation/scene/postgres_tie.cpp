@@ -32,7 +32,7 @@ bool tied(const Session& session, mortise::Lock& lock, mortise::Owner owner, con
     if (!guard) return false;
     mortise::postgres::guard(session.get(), guard);
     return true;
-  } catch (const mortise::LockError& error) {
+  } catch (const mortise::Error& error) {
     const bool may_be = error.code() == mortise::Errc::lost ||
                         error.code() == mortise::Errc::unavailable ||
                         (error.code() == mortise::Errc::closed && tie.closing());

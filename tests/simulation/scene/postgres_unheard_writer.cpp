@@ -24,7 +24,7 @@ constexpr Nanos until_nobody_reads = until_others_come + (times + 1) * between_t
 
 void PostgresUnheardWriter::come() {
   trial_.begin("reader", [](Process&, mortise::Client& client) {
-    mortise::Lock lock = client.lock(wanted_alone, {.mode = mortise::Mode::shared});
+    mortise::Lock lock = client.make_lock(wanted_alone, {.mode = mortise::Mode::shared});
     lock.lock();
     std::this_thread::sleep_for(until_nobody_reads);
     lock.unlock();
@@ -33,7 +33,7 @@ void PostgresUnheardWriter::come() {
       "unheard writer",
       [](Process&, mortise::Client& client) {
         std::this_thread::sleep_for(until_it_writes);
-        mortise::Lock lock = client.lock(wanted_alone);
+        mortise::Lock lock = client.make_lock(wanted_alone);
         lock.lock();
         lock.unlock();
       },
@@ -43,7 +43,7 @@ void PostgresUnheardWriter::come() {
 }
 
 void PostgresUnheardWriter::come_later(mortise::Client& client) const {
-  mortise::Lock lock = client.lock(wanted_alone, {.mode = mortise::Mode::shared});
+  mortise::Lock lock = client.make_lock(wanted_alone, {.mode = mortise::Mode::shared});
   std::this_thread::sleep_for(until_others_come);
   for (int i = 0; i < times && !trial_.judge().verdict(); ++i) {
     if (lock.try_lock()) {

@@ -48,7 +48,7 @@ void RedisAdministrators::begin(const std::string& url, const std::string& name,
   room_.world.spawn(administrator, [url, name] {
     try {
       mortise::redis::force_release(url, name, patience);
-    } catch (const mortise::LockError&) {
+    } catch (const mortise::Error&) {
       // Its own connection suffers like everybody's.
     }
   });

@@ -28,7 +28,7 @@ constexpr RedisShards::Move quickly{
 std::string key_of(const std::string& name) { return "mortise:{" + name + "}"; }
 
 void take_and_leave(mortise::Client& client, const std::string& name) {
-  mortise::Lock lock = client.lock(name, {.lease = lease});
+  mortise::Lock lock = client.make_lock(name, {.lease = lease});
   lock.lock();
   lock.unlock();
 }
@@ -91,7 +91,7 @@ void RedisCopyElsewhere::take() {
   mortise::Client client(mortise::redis::backend(url_));
   client.check(at_once);
   until([this] { return arrived_; });
-  mortise::Lock lock = client.lock(the_name, {.lease = lease});
+  mortise::Lock lock = client.make_lock(the_name, {.lease = lease});
   std::error_code error;
   if (lock.acquire({.wait = at_once}, error)) return lock.unlock();
   judge_.blame("S5",

@@ -37,7 +37,7 @@ bool RedisDeadReaders::stands() const {
 
 void RedisDeadReaders::lapse(Process& process, mortise::Client& client) {
   World& world = room_.world;
-  mortise::Lock lock = client.lock(name, {.lease = lease, .mode = mortise::Mode::shared});
+  mortise::Lock lock = client.make_lock(name, {.lease = lease, .mode = mortise::Mode::shared});
   lock.lock();
   number_ = lock.token().value() / mortise::core::tokens_in_a_grant;
   until([this] { return read_; });
@@ -64,7 +64,8 @@ void RedisDeadReaders::runs(const redis::ScriptRun& run) {
 
 void RedisDeadReaders::read_on(mortise::Client& client) {
   until([this] { return number_ != 0; });
-  mortise::Lock lock = client.lock(name, {.lease = other_lease, .mode = mortise::Mode::shared});
+  mortise::Lock lock =
+      client.make_lock(name, {.lease = other_lease, .mode = mortise::Mode::shared});
   lock.lock();
   read_ = true;
   until([this] { return goes_on_ && server_.lock(key_of(name)).waiting > 0; });
@@ -75,7 +76,7 @@ void RedisDeadReaders::read_on(mortise::Client& client) {
 
 void RedisDeadReaders::write(mortise::Client& client) {
   until([this] { return goes_on_; });
-  mortise::Lock lock = client.lock(name, {.lease = lease});
+  mortise::Lock lock = client.make_lock(name, {.lease = lease});
   lock.lock();
   if (room_.world.now() > let_go_at_ + to_arrive) {
     judge_.blame("L2", "nobody reads any more, and who waits to write is not told");

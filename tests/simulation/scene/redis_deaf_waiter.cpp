@@ -40,7 +40,7 @@ void RedisDeafWaiter::until_act(int act) const {
 }
 
 void RedisDeafWaiter::hold(mortise::Client& client) {
-  mortise::Lock lock = client.lock(name, {.lease = lease});
+  mortise::Lock lock = client.make_lock(name, {.lease = lease});
   for (int i = 0; i < rounds; ++i) {
     lock.lock();
     ++act_;
@@ -86,7 +86,7 @@ void RedisDeafWaiter::free_for_the_deaf(mortise::Lock& lock) {
 }
 
 void RedisDeafWaiter::wait(mortise::Client& client) {
-  mortise::Lock lock = client.lock(name, {.lease = lease});
+  mortise::Lock lock = client.make_lock(name, {.lease = lease});
   for (int i = 0; i < rounds; ++i) {
     until_act(3 * i + 1);
     ++act_;

@@ -73,7 +73,7 @@ void RedisLateSentinel::look_for(const Host& host, Nanos time, const char* words
 void RedisLateSentinel::use() {
   mortise::Client client(mortise::redis::backend(url_));
   while (!over_) {
-    mortise::Lock lock = client.lock(the_name, {.lease = lease});
+    mortise::Lock lock = client.make_lock(the_name, {.lease = lease});
     std::error_code error;
     if (lock.acquire({.wait = patience}, error)) lock.release(error);
     std::this_thread::sleep_for(between_two);

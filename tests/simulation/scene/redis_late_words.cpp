@@ -61,7 +61,7 @@ void RedisLateWords::come() {
 
 void RedisLateWords::renew_late(Process& process, mortise::Client& client) {
   World& world = room_.world;
-  mortise::Lock lock = client.lock(renewed, {.lease = lease});
+  mortise::Lock lock = client.make_lock(renewed, {.lease = lease});
   lock.lock();
   Connection* const commands = commands_of(process);
   if (commands == nullptr) return;
@@ -75,17 +75,17 @@ void RedisLateWords::renew_late(Process& process, mortise::Client& client) {
   std::this_thread::sleep_for(random_.between(Nanos(10ms), late - to_arrive));
   const bool was_free = lock.release() == mortise::Released::released;
   std::this_thread::sleep_for(late + to_arrive);
-  mortise::Lock next = client.lock(renewed, {.lease = lease});
+  mortise::Lock next = client.make_lock(renewed, {.lease = lease});
   if (was_free && !next.try_lock_for(lease / 3)) {
     judge_.blame("L1", "a renewal that comes late keeps a name that was released");
   }
 }
 
 void RedisLateWords::release_late(Process& process, mortise::Client& client) {
-  mortise::Lock first = client.lock(released, {.lease = lease});
+  mortise::Lock first = client.make_lock(released, {.lease = lease});
   first.lock();
   std::thread successor([&client] {
-    mortise::Lock lock = client.lock(released, {.lease = lease});
+    mortise::Lock lock = client.make_lock(released, {.lease = lease});
     lock.lock();
     lock.unlock();
   });
@@ -102,9 +102,9 @@ void RedisLateWords::release_late(Process& process, mortise::Client& client) {
 // asked for anew by the next one; the judges see what the server makes of that.
 void RedisLateWords::send_late(Process& process, mortise::Client& client) {
   mortise::Client other(mortise::redis::backend(url_));
-  mortise::Lock held = other.lock(sent, {.lease = lease});
+  mortise::Lock held = other.make_lock(sent, {.lease = lease});
   held.lock();
-  mortise::Lock lock = client.lock(sent, {.lease = lease});
+  mortise::Lock lock = client.make_lock(sent, {.lease = lease});
   room_.world.stop_at_place(process, 1 + random_.below(places), stop, [this, &process] {
     for (Connection* const its : {commands_of(process), inbox_of(process)}) {
       if (its != nullptr) its->cut(true);
@@ -121,14 +121,14 @@ void RedisLateWords::send_late(Process& process, mortise::Client& client) {
 
 void RedisLateWords::renew_what_was_taken(Process& process, mortise::Client& client) {
   World& world = room_.world;
-  mortise::Lock lock = client.lock(taken, {.lease = lease});
+  mortise::Lock lock = client.make_lock(taken, {.lease = lease});
   lock.lock();
   if (Connection* const its = inbox_of(process)) {
     its->stall(Connection::Way::down, world.now() + lease);
   }
   mortise::redis::force_release(url_, taken, lease);
   mortise::Client other(mortise::redis::backend(url_));
-  mortise::Lock next = other.lock(taken, {.lease = lease});
+  mortise::Lock next = other.make_lock(taken, {.lease = lease});
   next.lock();
   std::this_thread::sleep_for(lease / 2);
   if (lock.valid_for() > Nanos(0)) {
@@ -143,7 +143,7 @@ void RedisLateWords::listen(Process& process, mortise::Client& client) {
   process.schedule.longest = 2ms;
   const auto take_all = [&client] {
     for (int i = 0; i < names; ++i) {
-      mortise::Lock lock = client.lock(listened_to + std::to_string(i), {.lease = lease});
+      mortise::Lock lock = client.make_lock(listened_to + std::to_string(i), {.lease = lease});
       lock.lock();
       lock.unlock();
     }

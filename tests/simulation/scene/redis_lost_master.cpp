@@ -68,12 +68,13 @@ void RedisLostMaster::gives_on() {
 // what became of the release: the judge is to know that.
 void RedisLostMaster::leave(const Process& process) {
   mortise::Client client(mortise::redis::backend(url_));
-  mortise::Lock lock = client.lock(lock_name(the_name), {.lease = short_lease, .label = "leaver"});
+  mortise::Lock lock =
+      client.make_lock(lock_name(the_name), {.lease = short_lease, .label = "leaver"});
   lock.lock();
   const mortise::Token token = lock.token();
   const std::size_t old = group_.master();
   const std::string key = "mortise:{" + lock_name(the_name) + "}";
-  const auto at_the_old_one = [&] { return group_.server(old).lock(key); };
+  const auto at_the_old_one = [&] { return group_.server(old).make_lock(key); };
   held_ = true;
   until([&] { return at_the_old_one().waiting > 0; });
   std::this_thread::sleep_for(to_be_copied);
@@ -119,7 +120,8 @@ bool RedisLostMaster::is_command(const Connection& connection, const Process& pr
 
 void RedisLostMaster::wait_behind() {
   mortise::Client client(mortise::redis::backend(url_));
-  mortise::Lock lock = client.lock(lock_name(the_name), {.lease = short_lease, .label = "waiter"});
+  mortise::Lock lock =
+      client.make_lock(lock_name(the_name), {.lease = short_lease, .label = "waiter"});
   until([this] { return held_; });
   std::error_code error;
   if (lock.acquire({.wait = 30s}, error)) {
@@ -138,7 +140,7 @@ void RedisLostMaster::dies_of_a_grant() {
 
 // Its client asks the replicas nearly all the time, so that most grants come while it does.
 void RedisLostMaster::take_beside(mortise::Client& client) {
-  mortise::Lock lock = client.lock(beside, {.lease = lease});
+  mortise::Lock lock = client.make_lock(beside, {.lease = lease});
   while (!asked_) {
     std::error_code error;
     judge_.called_beside();
@@ -150,7 +152,7 @@ void RedisLostMaster::take_beside(mortise::Client& client) {
 // judges for how long a name was free (L2) expects that all is well.
 void RedisLostMaster::take(Process& process) {
   mortise::Client client(mortise::redis::backend(url_));
-  mortise::Lock lock = client.lock(lock_name(the_name), {.lease = lease, .label = "taker"});
+  mortise::Lock lock = client.make_lock(lock_name(the_name), {.lease = lease, .label = "taker"});
   lock.lock();  // so that it is connected, and the scripts are known
   lock.unlock();
   // Nobody waits for the replicas to have a release: a hold that was released, and whose release
@@ -183,7 +185,8 @@ void RedisLostMaster::take(Process& process) {
 void RedisLostMaster::take_after(Process& process) {
   mortise::Client client(mortise::redis::backend(url_));
   client.check(1s);
-  mortise::Lock lock = client.lock(lock_name(the_name), {.lease = lease, .label = "taker after"});
+  mortise::Lock lock =
+      client.make_lock(lock_name(the_name), {.lease = lease, .label = "taker after"});
   const std::uint64_t before = group_.fail_overs();
   ready_ = true;
   until([this, before] { return group_.fail_overs() != before; });

@@ -48,7 +48,7 @@ void RedisMovedWaiter::runs(const redis::ScriptRun& run) {
 }
 
 void RedisMovedWaiter::hold(mortise::Client& client) {
-  mortise::Lock lock = client.lock(name, {.lease = lease});
+  mortise::Lock lock = client.make_lock(name, {.lease = lease});
   lock.lock();
   held_ = true;
   until([this] { return server_.lock(key_of(name)).waiting == 1; });
@@ -65,7 +65,7 @@ void RedisMovedWaiter::hold(mortise::Client& client) {
 
 void RedisMovedWaiter::wait(mortise::Client& client) {
   until([this] { return held_; });
-  mortise::Lock lock = client.lock(name, {.lease = lease});
+  mortise::Lock lock = client.make_lock(name, {.lease = lease});
   lock.lock();
   const Nanos left = lock.valid_for();
   const Nanos end = std::chrono::microseconds(server_.lock(key_of(name)).ends);

@@ -41,7 +41,7 @@ void RedisQueueBehind::leave() {
 }
 
 void RedisQueueBehind::hold(mortise::Client& client) {
-  mortise::Lock lock = client.lock(name, {.lease = lease});
+  mortise::Lock lock = client.make_lock(name, {.lease = lease});
   lock.lock();
   room_.world.after(Nanos(0), [this] { gather(); });
   until([this] { return server_.lock(key_of(name)).waiting > people_.size(); });
@@ -54,7 +54,7 @@ void RedisQueueBehind::hold(mortise::Client& client) {
 
 void RedisQueueBehind::wait(mortise::Client& client) {
   until([this] { return !people_.empty(); });
-  mortise::Lock lock = client.lock(name, {.lease = lease});
+  mortise::Lock lock = client.make_lock(name, {.lease = lease});
   lock.lock();
   const Nanos late = room_.world.now() - freed_at_;
   if (late > bound_) {

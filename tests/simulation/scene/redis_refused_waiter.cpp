@@ -30,7 +30,7 @@ void RedisRefusedWaiter::come() {
 }
 
 void RedisRefusedWaiter::hold(mortise::Client& client) {
-  mortise::Lock lock = client.lock(name, {.lease = lease});
+  mortise::Lock lock = client.make_lock(name, {.lease = lease});
   lock.lock();
   for (int i = 0; i < static_cast<int>(Trouble::none); ++i) {
     asked_ = i + 1;
@@ -74,7 +74,7 @@ void RedisRefusedWaiter::runs(const redis::ScriptRun& run) {
 }
 
 void RedisRefusedWaiter::wait(mortise::Client& client) {
-  mortise::Lock lock = client.lock(name, {.lease = lease});
+  mortise::Lock lock = client.make_lock(name, {.lease = lease});
   for (int i = 0; i < static_cast<int>(Trouble::none); ++i) {
     until([this, i] { return asked_ == i + 1; });
     std::error_code error;

@@ -32,7 +32,7 @@ void RedisRobbedWaiter::come() {
 std::uint64_t RedisRobbedWaiter::waiting() const { return server_.lock(key_of(name)).waiting; }
 
 void RedisRobbedWaiter::hold(mortise::Client& client) {
-  mortise::Lock lock = client.lock(name, {.lease = lease});
+  mortise::Lock lock = client.make_lock(name, {.lease = lease});
   for (const Order order : {Order::grant_first, Order::answer_first}) {
     lock.lock();
     order_ = order;
@@ -76,7 +76,7 @@ void RedisRobbedWaiter::rob(mortise::Lock& lock) {
 }
 
 void RedisRobbedWaiter::wait(mortise::Client& client) {
-  mortise::Lock lock = client.lock(name, {.lease = lease});
+  mortise::Lock lock = client.make_lock(name, {.lease = lease});
   for (const Order order : {Order::grant_first, Order::answer_first}) {
     until([this, order] { return order_ == order; });
     lock.lock();

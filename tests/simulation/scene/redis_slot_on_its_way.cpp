@@ -48,7 +48,7 @@ void RedisSlotOnItsWay::ask() {
   client.check(1s);
   move(free_name, on_the_way);
   std::this_thread::sleep_for(100ms);
-  mortise::Lock lock = client.lock(free_name, {.lease = lease});
+  mortise::Lock lock = client.make_lock(free_name, {.lease = lease});
   const Nanos began = room_.world.now();
   std::error_code error;
   if (!lock.acquire({.wait = 10s}, error) || room_.world.now() - began > at_once) {
@@ -62,7 +62,7 @@ void RedisSlotOnItsWay::ask() {
 // The first release is on the way, the second one behind it.
 void RedisSlotOnItsWay::hold() {
   mortise::Client client(mortise::redis::backend(url_));
-  mortise::Lock lock = client.lock(held_name, {.lease = lease});
+  mortise::Lock lock = client.make_lock(held_name, {.lease = lease});
   for (const bool moves : {true, false}) {
     lock.lock();
     held_ = true;
@@ -86,7 +86,7 @@ void RedisSlotOnItsWay::hold() {
 
 void RedisSlotOnItsWay::wait() {
   mortise::Client client(mortise::redis::backend(url_));
-  mortise::Lock lock = client.lock(held_name, {.lease = lease});
+  mortise::Lock lock = client.make_lock(held_name, {.lease = lease});
   for (const Nanos most : {without_a_word, by_a_message}) {
     until([this] { return held_; });
     lock.lock();

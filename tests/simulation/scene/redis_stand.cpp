@@ -360,7 +360,7 @@ std::string RedisStand::force_a_strangers_key() {
     try {
       mortise::redis::force_release("redis://10.0.0.1" + modes_.front(), name,
                                     std::chrono::seconds(2));
-    } catch (const mortise::LockError&) {
+    } catch (const mortise::Error&) {
       // As it should be.
     }
     if (server_.value(name) == nullptr) {

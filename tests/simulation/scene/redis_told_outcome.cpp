@@ -31,7 +31,7 @@ void RedisToldOutcome::come() {
 
 // Its waiter has just asked, and would ask next in a second.
 void RedisToldOutcome::run(mortise::Client& client) {
-  mortise::Once once = client.once(the_key, options());
+  mortise::Once once = client.make_once(the_key, options());
   std::error_code error;
   mortise::Run run = once.begin(error);
   if (!run) return judge_.blame("L2", "a new key is not to be run: " + error.message());
@@ -45,7 +45,7 @@ void RedisToldOutcome::run(mortise::Client& client) {
 
 void RedisToldOutcome::wait(mortise::Client& client) {
   until([this] { return runs_; });
-  mortise::Once once = client.once(the_key, options());
+  mortise::Once once = client.make_once(the_key, options());
   std::error_code error;
   const mortise::Run run = once.begin(error);
   if (run || error || run.outcome().result() != its_result) {

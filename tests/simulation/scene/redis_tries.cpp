@@ -39,7 +39,7 @@ void RedisTries::runs(const redis::ScriptRun& run) {
 }
 
 void RedisTries::hold(mortise::Client& client) {
-  mortise::Lock lock = client.lock(name, {.lease = lease});
+  mortise::Lock lock = client.make_lock(name, {.lease = lease});
   lock.lock();
   held_ = true;
   until([this] { return asked_ > 0; });
@@ -59,7 +59,7 @@ void RedisTries::hold(mortise::Client& client) {
 
 void RedisTries::try_first(mortise::Client& client) {
   until([this] { return held_; });
-  mortise::Lock lock = client.lock(name, {.lease = lease});
+  mortise::Lock lock = client.make_lock(name, {.lease = lease});
   if (lock.try_lock()) return judge_.blame("S1", "a lock that is held is given to who tries it");
   if (!freed_) judge_.blame("trial", "a try was answered before the lock was free");
   refused_ = true;

@@ -52,7 +52,7 @@ bool RedisTwiceGranted::comes_to_ask() {
 }
 
 void RedisTwiceGranted::rob(mortise::Client& client) {
-  mortise::Lock lock = client.lock(name, {.lease = lease});
+  mortise::Lock lock = client.make_lock(name, {.lease = lease});
   lock.lock();
   held_ = true;
   until([this] { return server_.lock(key_of(name)).waiting == 1; });
@@ -82,7 +82,7 @@ void RedisTwiceGranted::take_the_grant() {
 
 void RedisTwiceGranted::wait(mortise::Client& client) {
   until([this] { return held_; });
-  mortise::Lock lock = client.lock(name, {.lease = lease});
+  mortise::Lock lock = client.make_lock(name, {.lease = lease});
   lock.lock();
   told_ = true;
   until([this] { return over_; });

@@ -57,7 +57,7 @@ void RedlockAdministrators::take(const std::string& url, std::size_t which, Nano
       if (mortise::redlock::force_release(url, lock_name(which), patience)) {
         look_at_rest(which, held);
       }
-    } catch (const mortise::LockError&) {
+    } catch (const mortise::Error&) {
       // Its own connections suffer like everybody's.
     }
   });

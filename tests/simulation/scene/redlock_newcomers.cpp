@@ -36,8 +36,8 @@ void RedlockNewcomers::until_act(Act act) const {
 
 void RedlockNewcomers::hold() {
   mortise::Client client(mortise::redlock::backend(url_));
-  mortise::Lock first = client.lock(first_name, {.lease = lease});
-  mortise::Lock second = client.lock(second_name, {.lease = lease});
+  mortise::Lock first = client.make_lock(first_name, {.lease = lease});
+  mortise::Lock second = client.make_lock(second_name, {.lease = lease});
   first.lock();
   second.lock();
   act_ = Act::is_held;
@@ -65,7 +65,7 @@ void RedlockNewcomers::wait() {
   client.check(1s);
   first_ = connections();
   std::thread other([&] {
-    mortise::Lock lock = client.lock(first_name, {.lease = lease});
+    mortise::Lock lock = client.make_lock(first_name, {.lease = lease});
     lock.lock();
     lock.unlock();
   });
@@ -81,7 +81,7 @@ void RedlockNewcomers::wait() {
 
 void RedlockNewcomers::ask(mortise::Client& client, Act act, Nanos silence) {
   World& world = room_.world;
-  mortise::Lock lock = client.lock(second_name, {.lease = lease});
+  mortise::Lock lock = client.make_lock(second_name, {.lease = lease});
   const Nanos heard_at = world.now() + silence;
   for (const ConnectionId id : first_) {
     if (Connection* const connection = room_.network.find(id)) {

@@ -81,12 +81,12 @@ void RedlockReaders::read(Process& process) {
   until([this] { return act_ >= Act::is_read; });
   std::thread other([&] {
     std::this_thread::sleep_for(a_look / 2);
-    come_for_ever({process, client.lock(crowded, reading()), true}, Act::is_read);
+    come_for_ever({process, client.make_lock(crowded, reading()), true}, Act::is_read);
   });
-  come_for_ever({process, client.lock(crowded, reading()), true}, Act::is_read);
+  come_for_ever({process, client.make_lock(crowded, reading()), true}, Act::is_read);
   other.join();
   until([this] { return act_ >= Act::is_held; });
-  Mine mine{process, client.lock(quiet, reading()), true};
+  Mine mine{process, client.make_lock(quiet, reading()), true};
   ++waiting_;
   hold(mine, quiet_name, [this](Nanos /*took*/) {
     ++reading_;
@@ -98,7 +98,7 @@ void RedlockReaders::write(Process& process) {
   mortise::Client client(mortise::redlock::backend(url_));
   client.check(1s);
   until([this] { return act_ >= Act::is_written; });
-  come_for_ever({process, client.lock(crowded, writing)}, Act::is_written);
+  come_for_ever({process, client.make_lock(crowded, writing)}, Act::is_written);
 }
 
 void RedlockReaders::take(Mine& mine, Nanos within, const char* words) {
@@ -110,8 +110,8 @@ void RedlockReaders::take(Mine& mine, Nanos within, const char* words) {
 void RedlockReaders::wait(Process& process) {
   mortise::Client client(mortise::redlock::backend(url_));
   client.check(1s);
-  Mine writer{process, client.lock(crowded, writing)};
-  Mine reader{process, client.lock(crowded, reading()), true};
+  Mine writer{process, client.make_lock(crowded, writing)};
+  Mine reader{process, client.make_lock(crowded, reading()), true};
   go_on(Act::is_read);
   for (int i = 0; i < 2; ++i) {
     std::this_thread::sleep_for(random_.between(to_settle_down, 2 * to_settle_down));
@@ -122,7 +122,7 @@ void RedlockReaders::wait(Process& process) {
     std::this_thread::sleep_for(random_.between(to_settle_down, 2 * to_settle_down));
     take(reader, bound_of_a_reader, "a reader has waited for writers who came later, for ");
   }
-  Mine alone{process, client.lock(quiet, writing)};
+  Mine alone{process, client.make_lock(quiet, writing)};
   hold(alone, quiet_name, [this](Nanos /*took*/) {
     go_on(Act::is_held);
     until([this] { return waiting_ == clients; });

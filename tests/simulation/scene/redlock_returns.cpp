@@ -41,7 +41,7 @@ void RedlockReturns::hold() {
     room_.network.part(*holder_, *hosts[i], room_.world.now() + lease);
   }
   mortise::Client client(mortise::redlock::backend(url_));
-  mortise::Lock lock = client.lock(name, {.lease = lease});
+  mortise::Lock lock = client.make_lock(name, {.lease = lease});
   lock.lock();
   held_ = true;
   until([this] { return tried_; });
@@ -51,7 +51,7 @@ void RedlockReturns::hold() {
 void RedlockReturns::rival() {
   mortise::Client client(mortise::redlock::backend(url_));
   client.check(1s);
-  mortise::Lock lock = client.lock(name, {.lease = lease});
+  mortise::Lock lock = client.make_lock(name, {.lease = lease});
   until([this] { return held_; });
   static_cast<void>(lock.acquire({.wait = 150ms}));  // it has inboxes from now on
   std::this_thread::sleep_for(at_once);

@@ -40,7 +40,7 @@ void RedlockStrangers::hold() {
     room_.network.part(*holder_, *hosts[i], room_.world.now() + lease);
   }
   mortise::Client client(mortise::redlock::backend(url_));
-  mortise::Lock lock = client.lock(name, {.lease = lease, .renew = false});
+  mortise::Lock lock = client.make_lock(name, {.lease = lease, .renew = false});
   lock.lock();
   held_ = true;
   until([this] { return tried_; });
@@ -51,7 +51,7 @@ void RedlockStrangers::hold() {
 void RedlockStrangers::rival() {
   mortise::Client client(mortise::redlock::backend(url_));
   client.check(1s);
-  mortise::Lock lock = client.lock(name, {.lease = lease});
+  mortise::Lock lock = client.make_lock(name, {.lease = lease});
   until([this] { return held_; });
   const auto& hosts = room_.network.hosts();
   for (const auto& [id, connection] : room_.network.connections()) {
@@ -62,7 +62,7 @@ void RedlockStrangers::rival() {
   room_.world.after(to_arrive, [this] { confuse(); });
   static_cast<void>(lock.acquire({.wait = tries_for}));
   std::this_thread::sleep_for(away + soon);
-  if (first_.lock(key).held) {
+  if (first_.make_lock(key).held) {
     judge_.blame("L1", "what another server has freed of its own was taken for the first one's");
   }
   tried_ = true;

@@ -35,8 +35,8 @@ void RedlockTellers::come() {
 
 void RedlockTellers::hold() {
   mortise::Client client(mortise::redlock::backend(url_));
-  mortise::Lock first = client.lock(first_name, {.lease = lease});
-  mortise::Lock second = client.lock(second_name, {.lease = lease});
+  mortise::Lock first = client.make_lock(first_name, {.lease = lease});
+  mortise::Lock second = client.make_lock(second_name, {.lease = lease});
   // It is connected to all of them, and has the votes of all.
   for (int i = 0; i < 3; ++i) {
     first.lock();
@@ -64,13 +64,13 @@ void RedlockTellers::wait(std::size_t first) {
   }
   until([this] { return held_; });
   // Who waits has inboxes from then on.
-  static_cast<void>(client.lock(first_name, {.lease = lease}).acquire({.wait = to_come_up}));
+  static_cast<void>(client.make_lock(first_name, {.lease = lease}).acquire({.wait = to_come_up}));
   std::this_thread::sleep_for(to_come_up);
   ++ready_;
   until([this] { return ready_ == waiters_.size(); });
   lead(self, first);
   ++ask_;
-  mortise::Lock lock = client.lock(second_name, {.lease = lease});
+  mortise::Lock lock = client.make_lock(second_name, {.lease = lease});
   lock.lock();
   const Nanos late = room_.world.now() - freed_at_;
   if (!std::exchange(taken_, true) && late > bound_) {

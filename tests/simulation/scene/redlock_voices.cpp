@@ -36,7 +36,7 @@ void RedlockVoices::hold() {
     room_.network.part(*holder_, *hosts[i], room_.world.now() + 2 * silence);
   }
   mortise::Client client(mortise::redlock::backend(url_));
-  mortise::Lock lock = client.lock(name, {.lease = lease});
+  mortise::Lock lock = client.make_lock(name, {.lease = lease});
   lock.lock();
   held_ = true;
   until([this] { return tried_; });
@@ -47,7 +47,7 @@ void RedlockVoices::hold() {
 void RedlockVoices::rival() {
   mortise::Client client(mortise::redlock::backend(url_));
   client.check(1s);
-  mortise::Lock lock = client.lock(name, {.lease = lease});
+  mortise::Lock lock = client.make_lock(name, {.lease = lease});
   until([this] { return held_; });
   stall_the_holders();
   room_.world.after(to_arrive, [this] { confuse(); });
@@ -56,7 +56,7 @@ void RedlockVoices::rival() {
       if (held_) judge_.blame("S1", "a server that was started anew has voted twice in one round");
       lock.unlock();
     }
-  } catch (const mortise::LockError&) {
+  } catch (const mortise::Error&) {
     // Told, when the round was over, that two addresses are one server.
   }
   room_.network.lead_elsewhere(*rival_, *room_.network.hosts()[left()], nullptr);

@@ -209,7 +209,7 @@ void Scene::ask(Party& party, Random& random) {
   const TimeTaken taken(room_.world, *party.process);
   try {
     party.client->check(limit);
-  } catch (const mortise::LockError& failure) {
+  } catch (const mortise::Error& failure) {
     tell(party.process->name(), failure.what());
   }
   if (taken.beyond(limit) > grace) {
@@ -226,7 +226,7 @@ void Scene::operate(Party& party, Random& random, bool calm) {
   std::optional<Calls::Call> call(std::in_place, calls_, name, *party.process);
   const bool reads = plan_.readers > 0 && random.chance(plan_.readers) &&
                      party.client->capabilities().shared_mode == mortise::Support::yes;
-  mortise::Lock lock = party.client->lock(
+  mortise::Lock lock = party.client->make_lock(
       lock_name(name), {.lease = std::chrono::duration_cast<std::chrono::milliseconds>(plan_.lease),
                         .renew = plan_.renew,
                         .label = "client",
@@ -274,7 +274,7 @@ void Scene::operate(Party& party, Random& random, bool calm) {
   try {
     got = lock.acquire(options);
     if (!got) error = mortise::Errc::timeout;
-  } catch (const mortise::LockError& failure) {
+  } catch (const mortise::Error& failure) {
     error = failure.code();
     text = failure.what();
   }

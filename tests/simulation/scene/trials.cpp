@@ -30,10 +30,10 @@ void Scene::have_a_holder_die() {
     try {
       // Never destroyed: it dies on its stack.
       mortise::Client client(stand_->backend(plan_.clients + 1));
-      mortise::Lock lock =
-          client.lock(lock_name(name),
-                      {.lease = std::chrono::duration_cast<std::chrono::milliseconds>(plan_.lease),
-                       .label = "mortal"});
+      mortise::Lock lock = client.make_lock(
+          lock_name(name),
+          {.lease = std::chrono::duration_cast<std::chrono::milliseconds>(plan_.lease),
+           .label = "mortal"});
       const Calls::Call call(calls_, name, process);
       const Nanos asked = room_.world.now();
       lock.lock();
@@ -87,7 +87,7 @@ void Scene::look_at_renewal() {
     try {
       mortise::Client client(stand_->backend(plan_.clients));
       const auto wanted = client.capabilities().effective_lease.value_or(kept_lease);
-      mortise::Lock lock = client.lock("kept/0", {.lease = wanted, .label = "keeper"});
+      mortise::Lock lock = client.make_lock("kept/0", {.lease = wanted, .label = "keeper"});
       lock.lock();
       lease = wanted;
       for (int i = 0; i < 20 && lease >= shortest_kept_lease; ++i) {

@@ -56,7 +56,7 @@ void ZooKeeperAdministrators::begin(const std::string& url, const std::string& n
     const std::set<std::string> held = holders_with(mortise::zookeeper::lock_path("/locks", name));
     try {
       if (mortise::zookeeper::force_release(url, name, patience)) look_at_rest(held);
-    } catch (const mortise::LockError&) {
+    } catch (const mortise::Error&) {
       // Its own connection suffers like everybody's.
     }
   });

@@ -55,7 +55,7 @@ void ZooKeeperCrowdedReaders::begin(Process& process, Life life) {
 
 void ZooKeeperCrowdedReaders::read(mortise::Client& client) {
   mortise::Lock lock =
-      client.lock(what_is_read, {.lease = session_, .mode = mortise::Mode::shared});
+      client.make_lock(what_is_read, {.lease = session_, .mode = mortise::Mode::shared});
   while (!over_) {
     lock.lock();
     ++reading_;
@@ -69,7 +69,7 @@ void ZooKeeperCrowdedReaders::write() {
   while (reading_ < readers) std::this_thread::sleep_for(1ms);
   mortise::Client client(mortise::zookeeper::backend(url_));
   client.check(until_it_writes);
-  mortise::Lock lock = client.lock(what_is_read, {.lease = session_});
+  mortise::Lock lock = client.make_lock(what_is_read, {.lease = session_});
   std::error_code error;
   if (!lock.acquire({.wait = until_it_writes}, error)) {
     judge_.blame("L2", "a writer is not served behind readers who join each other");

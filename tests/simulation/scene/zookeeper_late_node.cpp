@@ -57,7 +57,7 @@ void ZooKeeperLateNode::run(const char* who, void (ZooKeeperLateNode::*life)()) 
 // Its next node stands behind the late one, and both are its own session's.
 void ZooKeeperLateNode::want_it_still() {
   mortise::Client client(mortise::zookeeper::backend(url()));
-  mortise::Lock lock = client.lock(name_of_late_node, {.lease = session_});
+  mortise::Lock lock = client.make_lock(name_of_late_node, {.lease = session_});
   lock.lock();
   lock.unlock();
   hold_up_the_next();
@@ -71,8 +71,8 @@ void ZooKeeperLateNode::want_it_still() {
 void ZooKeeperLateNode::give_it_up() {
   mortise::Client client(mortise::zookeeper::backend(url()));
   mortise::Client other(mortise::zookeeper::backend(url()));
-  mortise::Lock lock = client.lock(name_of_late_node, {.lease = session_});
-  mortise::Lock next = other.lock(name_of_late_node, {.lease = session_});
+  mortise::Lock lock = client.make_lock(name_of_late_node, {.lease = session_});
+  mortise::Lock next = other.make_lock(name_of_late_node, {.lease = session_});
   for (mortise::Lock* const each : {&lock, &next}) {
     each->lock();
     each->unlock();
@@ -80,7 +80,7 @@ void ZooKeeperLateNode::give_it_up() {
   hold_up_the_next();
   try {
     if (lock.try_lock_for(random_.spread(shortest_wait, longest_wait))) return lock.unlock();
-  } catch (const mortise::LockError&) {
+  } catch (const mortise::Error&) {
     // What has come of it nobody could say.
   }
   if (!next.try_lock_for(session_)) {

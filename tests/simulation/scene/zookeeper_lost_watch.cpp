@@ -49,7 +49,7 @@ void ZooKeeperLostWatch::begin(const char* who, void (ZooKeeperLostWatch::*life)
 
 void ZooKeeperLostWatch::hold() {
   mortise::Client client(mortise::zookeeper::backend(url_));
-  mortise::Lock lock = client.lock(name_of_lost_watch, {.lease = session_});
+  mortise::Lock lock = client.make_lock(name_of_lost_watch, {.lease = session_});
   lock.lock();
   held_ = true;
   lose_the_watch(await_the_waiter());
@@ -61,7 +61,7 @@ void ZooKeeperLostWatch::hold() {
 void ZooKeeperLostWatch::wait() {
   while (!held_) std::this_thread::sleep_for(1ms);
   mortise::Client client(mortise::zookeeper::backend(url_));
-  mortise::Lock lock = client.lock(name_of_lost_watch, {.lease = session_});
+  mortise::Lock lock = client.make_lock(name_of_lost_watch, {.lease = session_});
   lock.lock();
   served_ = true;
   lock.unlock();

@@ -46,7 +46,7 @@ void ZooKeeperLostWords::conclude(mortise::Client& client, bool success) {
   const std::string key = success ? "words" : "last words";
   kept_ = mortise::zookeeper::KeyPlace::of("/locks", key).kept;
   was_cut_ = false;
-  mortise::Run run = client.once(key, {.lease = session_}).begin();
+  mortise::Run run = client.make_once(key, {.lease = session_}).begin();
   const auto place = mortise::zookeeper::KeyPlace::of("/locks", key);
   for (const zookeeper::Holder& each : ensemble_.queue(place.queue)) its_session_ = each.session;
   watch_for_it();

@@ -41,7 +41,7 @@ void ZooKeeperOldWord::come() {
 
 void ZooKeeperOldWord::hold(Process& /*process*/) {
   mortise::Client client(mortise::zookeeper::backend(url_));
-  mortise::Lock lock = client.lock(name_of_old_word, {.lease = session_});
+  mortise::Lock lock = client.make_lock(name_of_old_word, {.lease = session_});
   lock.lock();
   act_ = Act::waits;
   until([this] { return given_up_; });
@@ -66,7 +66,7 @@ void ZooKeeperOldWord::wait(Process& process) {
     until([this] { return act_ == Act::is_cut_off; });
     end.request_stop();
   });
-  mortise::Lock lock = client.lock(name_of_old_word, {.lease = session_});
+  mortise::Lock lock = client.make_lock(name_of_old_word, {.lease = session_});
   std::error_code error;
   if (lock.acquire({.stop = end.get_token()}, error)) {
     judge_.blame("S1", "a waiter has a name that is held");

@@ -33,7 +33,8 @@ void ZooKeeperRefusedReader::read(Process& process) {
     asked(from, type);
   });
   mortise::Client client(mortise::zookeeper::backend(url_));
-  mortise::ReadWriteLock lock = client.read_write_lock(name_of_refused_reader, {.lease = session_});
+  mortise::ReadWriteLock lock =
+      client.make_read_write_lock(name_of_refused_reader, {.lease = session_});
   const mortise::Owner owner = mortise::Owner::unique();
   if (!lock.writer().acquire({.owner = owner})) return;
   act_ = Act::owns;
@@ -60,7 +61,7 @@ void ZooKeeperRefusedReader::read(Process& process) {
 void ZooKeeperRefusedReader::write() {
   until([this] { return act_ >= Act::owns; });
   mortise::Client client(mortise::zookeeper::backend(url_));
-  mortise::Lock lock = client.lock(name_of_refused_reader, {.lease = session_});
+  mortise::Lock lock = client.make_lock(name_of_refused_reader, {.lease = session_});
   lock.lock();
   written_ = lock.token();
   until([this] { return act_ == Act::is_unheard; });

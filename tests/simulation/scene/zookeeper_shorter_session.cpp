@@ -28,7 +28,7 @@ void ZooKeeperShorterSession::come() {
 
 void ZooKeeperShorterSession::hold(Process& process) {
   mortise::Client client(mortise::zookeeper::backend(url_));
-  mortise::Lock lock = client.lock(name_of_shorter_session, {.lease = session_});
+  mortise::Lock lock = client.make_lock(name_of_shorter_session, {.lease = session_});
   lock.lock();
   wire_.listen(process, [this](Connection& /*from*/, std::int32_t /*type*/,
                                std::string_view /*body*/) { asks_ = true; });
@@ -64,7 +64,7 @@ void ZooKeeperShorterSession::connect_anew(std::int64_t session) {
 void ZooKeeperShorterSession::wait() {
   until([this] { return held_; });
   mortise::Client client(mortise::zookeeper::backend(url_));
-  mortise::Lock lock = client.lock(name_of_shorter_session, {.lease = session_});
+  mortise::Lock lock = client.make_lock(name_of_shorter_session, {.lease = session_});
   lock.lock();
   served_ = true;
   lock.unlock();
