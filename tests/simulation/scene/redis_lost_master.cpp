@@ -74,7 +74,7 @@ void RedisLostMaster::leave(const Process& process) {
   const mortise::Token token = lock.token();
   const std::size_t old = group_.master();
   const std::string key = "mortise:{" + lock_name(the_name) + "}";
-  const auto at_the_old_one = [&] { return group_.server(old).make_lock(key); };
+  const auto at_the_old_one = [&] { return group_.server(old).lock(key); };
   held_ = true;
   until([&] { return at_the_old_one().waiting > 0; });
   std::this_thread::sleep_for(to_be_copied);

@@ -40,8 +40,7 @@ bool RedlockOrphans::lives(const std::string& attempt) const {
 std::set<RedlockOrphans::Grant> RedlockOrphans::holders(std::size_t name) const {
   std::map<Grant, std::size_t> votes;
   for (redis::RedisModel* const server : servers_) {
-    for (const redis::HoldSeen& hold :
-         server->make_lock("mortise:{" + lock_name(name) + "}").holds) {
+    for (const redis::HoldSeen& hold : server->lock("mortise:{" + lock_name(name) + "}").holds) {
       ++votes[{hold.attempt, hold.number}];
     }
   }

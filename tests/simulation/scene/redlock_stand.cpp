@@ -312,7 +312,7 @@ std::optional<Verdict> RedlockStand::look(Judge& its_judge, Nanos quiet) {
     const Nanos now = room_.network.hosts()[i]->wall();
     for (std::size_t n = 0; n < names_; ++n) {
       const std::string name = lock_name(n);
-      const redis::LockSeen seen = server.make_lock("mortise:{" + name + "}");
+      const redis::LockSeen seen = server.lock("mortise:{" + name + "}");
       for (const redis::HoldSeen& vote : seen.holds) {
         if (now - std::chrono::microseconds(vote.since) < old) continue;
         if (orphaned_grants_.votes(name, vote.attempt) * 2 > servers_.size()) continue;

@@ -62,7 +62,7 @@ void RedlockStrangers::rival() {
   room_.world.after(to_arrive, [this] { confuse(); });
   static_cast<void>(lock.acquire({.wait = tries_for}));
   std::this_thread::sleep_for(away + soon);
-  if (first_.make_lock(key).held) {
+  if (first_.lock(key).held) {
     judge_.blame("L1", "what another server has freed of its own was taken for the first one's");
   }
   tried_ = true;

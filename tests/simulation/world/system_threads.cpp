@@ -26,7 +26,7 @@ int wait_cond(const void* condition, void* mutex, Nanos at_most) {
   // Registered before the mutex is free, as the real one is.
   here.let_go(mutex);
   const bool woken = here.wait_on(condition, at_most);
-  here.make_lock(mutex);
+  here.lock(mutex);
   return woken ? 0 : ETIMEDOUT;
 }
 
@@ -40,7 +40,7 @@ int __real_pthread_mutex_unlock(pthread_mutex_t*);
 int __wrap_pthread_mutex_lock(pthread_mutex_t* mutex) {
   // The world itself looks into the library only while no thread runs, and changes nothing there.
   if (World::current() == nullptr) return __real_pthread_mutex_lock(mutex);
-  if (self() != nullptr) world().make_lock(mutex);
+  if (self() != nullptr) world().lock(mutex);
   return 0;
 }
 int __wrap_pthread_mutex_trylock(pthread_mutex_t* mutex) {
