@@ -146,6 +146,59 @@ elseif(STEP STREQUAL "language")
         endforeach()
     endforeach()
 
+elseif(STEP STREQUAL "build_type")
+    # Without a type the library is optimised, and the project around it stays as it is. What a user says counts.
+    # `words`: what the configuration prints. `flags`: what an object of the library is compiled with.
+    function(configured name words flags)
+        execute_process(COMMAND "${CMAKE_COMMAND}" -E env --unset=CMAKE_BUILD_TYPE --unset=CXXFLAGS
+            "${CMAKE_COMMAND}" -B "${WORK_DIR}/${name}" "-DCMAKE_CXX_COMPILER=${CXX}"
+            -D CMAKE_EXPORT_COMPILE_COMMANDS=ON
+            -D MORTISE_WITH_REDIS=OFF -D MORTISE_WITH_ZOOKEEPER=OFF -D MORTISE_WITH_POSTGRES=OFF
+            -D MORTISE_PROMETHEUS=OFF -D MORTISE_BUILD_TESTS=OFF -D MORTISE_BUILD_BENCH=OFF
+            -D MORTISE_BUILD_EXAMPLES=OFF -D MORTISE_BUILD_TOOL=OFF ${ARGN}
+            OUTPUT_VARIABLE output COMMAND_ERROR_IS_FATAL ANY)
+        set(output "${output}" PARENT_SCOPE)
+        if(NOT output MATCHES "${words}")
+            message(FATAL_ERROR "${name}: expected '${words}', got: ${output}")
+        endif()
+        file(READ "${WORK_DIR}/${name}/compile_commands.json" commands)
+        string(REGEX MATCHALL "\"command\": \"[^\n]*mortise_core[^\n]*" of_library "${commands}")
+        list(FILTER of_library EXCLUDE REGEX "${flags}")
+        if(of_library OR NOT commands MATCHES "mortise_core")
+            message(FATAL_ERROR "${name}: an object of the library is compiled without '${flags}': ${of_library}")
+        endif()
+        string(REGEX MATCH "\"command\": \"[^\n]*consumer/main\\.cpp\"" of_consumer "${commands}")
+        set(of_consumer "${of_consumer}" PARENT_SCOPE)
+        load_cache("${WORK_DIR}/${name}" READ_WITH_PREFIX "cached_" CMAKE_BUILD_TYPE)
+        set(cached_CMAKE_BUILD_TYPE "${cached_CMAKE_BUILD_TYPE}" PARENT_SCOPE)
+    endfunction()
+    set(said "no CMAKE_BUILD_TYPE is set, so the library is built as Release")
+    foreach(generator IN ITEMS "Ninja" "Unix Makefiles")
+        configured("alone ${generator}" "${said}" " -O3 -DNDEBUG " -G "${generator}" -S "${SOURCE_DIR}")
+        if(NOT cached_CMAKE_BUILD_TYPE STREQUAL "Release")
+            message(FATAL_ERROR "the cache has '${cached_CMAKE_BUILD_TYPE}'")
+        endif()
+        configured("inside ${generator}" "${said}" " -O3 -DNDEBUG " -G "${generator}" -S "${consumer}"
+            -D USE=add_subdirectory -D "MORTISE_SOURCE=${SOURCE_DIR}" -D MORTISE_INSTALL=ON)
+        if(cached_CMAKE_BUILD_TYPE OR NOT of_consumer OR of_consumer MATCHES "NDEBUG")
+            message(FATAL_ERROR "the user's project was changed: '${cached_CMAKE_BUILD_TYPE}', ${of_consumer}")
+        endif()
+        # An installation copies the targets' file of the type that it installs, which is none here.
+        file(READ "${WORK_DIR}/inside ${generator}/mortise/cmake_install.cmake" rules)
+        if(NOT rules MATCHES "targets-noconfig.cmake")
+            message(FATAL_ERROR "an installation leaves out the libraries' places")
+        endif()
+    endforeach()
+    set(not_said "Build files have been written")
+    foreach(case IN ITEMS "debug|Ninja|-DCMAKE_BUILD_TYPE=Debug" "many|Ninja Multi-Config|-DCMAKE_CONFIGURATION_TYPES=Debug")
+        string(REPLACE "|" ";" case "${case}")
+        list(POP_FRONT case name generator)
+        configured("${name}" "${not_said}" " -g " -G "${generator}" ${case} -S "${SOURCE_DIR}")
+        if(output MATCHES "${said}")
+            message(FATAL_ERROR "${name}: the type of the user does not count: ${output}")
+        endif()
+    endforeach()
+
 elseif(STEP STREQUAL "missing")
     # What a newcomer's machine lacks: the package to install, or the option to do without.
     foreach(each IN ITEMS
