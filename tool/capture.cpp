@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "capture.hpp"
 
-#include <mortise/record.hpp>
+#include <mortise/key.hpp>
 
 #include "speaker.hpp"
 

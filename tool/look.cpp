@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "look.hpp"
 
+#include <mortise/clock.hpp>
+
 #include "capture.hpp"
 #include "duration.hpp"
 #include "status.hpp"

@@ -22,6 +22,8 @@ namespace mortise {
 /// Takes the lock when it is made and frees it when it is destroyed, by whichever thread; the end
 /// of the thread that made it does not end the hold.
 ///
+/// Give it a name: a compiler warns of `Guard(lock, options);`, which frees the lock at once.
+///
 /// An empty guard holds nothing and tells why in `error()`. Contention makes it empty; every other
 /// failure is thrown, unless the `std::error_code` form is used.
 /// @thread_safety one thread at a time; `valid_for()`, `token()` and `lost()` may be called
@@ -35,11 +37,12 @@ class MORTISE_API Guard {
   /// @param lock the lock; need not outlive the guard, and may be a temporary
   /// @param options wait, stop, owner; the guard unlocks for the owner that took it
   /// @errors as `Lock::lock()`, thrown as `Error`; contention is not thrown
-  explicit Guard(Lock& lock, const AcquireOptions& options = {});
-  explicit Guard(Lock&& lock, const AcquireOptions& options = {}) : Guard(lock, options) {}
+  [[nodiscard]] explicit Guard(Lock& lock, const AcquireOptions& options = {});
+  [[nodiscard]] explicit Guard(Lock&& lock, const AcquireOptions& options = {})
+      : Guard(lock, options) {}
   /// The same without exceptions: `ec` equals `error()`.
-  Guard(Lock& lock, const AcquireOptions& options, std::error_code& ec);
-  Guard(Lock&& lock, const AcquireOptions& options, std::error_code& ec)
+  [[nodiscard]] Guard(Lock& lock, const AcquireOptions& options, std::error_code& ec);
+  [[nodiscard]] Guard(Lock&& lock, const AcquireOptions& options, std::error_code& ec)
       : Guard(lock, options, ec) {}
   Guard(Guard&& other) noexcept;
   /// Frees what it held before it takes over.

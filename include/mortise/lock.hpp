@@ -72,7 +72,7 @@ class Guards;
 ///
 /// @thread_safety every member may be called concurrently, also on one object; moving and
 /// destroying need exclusion, as for any object. No member may be called on a moved-from handle.
-class MORTISE_API Lock {
+class MORTISE_WARN_UNUSED MORTISE_API Lock {
  public:
   Lock(Lock&&) noexcept;
   Lock& operator=(Lock&&) noexcept;

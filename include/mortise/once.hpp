@@ -29,6 +29,8 @@ class OpenRun;
 class Slot;
 }  // namespace runtime
 class Client;
+struct Memory;
+struct Record;
 
 /// A handle on one key of one client; get it from `Client::make_once()`.
 ///
@@ -54,7 +56,7 @@ class Client;
 ///
 /// @thread_safety every member may be called concurrently, also on one object; moving and
 /// destroying need exclusion, as for any object. No member may be called on a moved-from handle.
-class MORTISE_API Once {
+class MORTISE_WARN_UNUSED MORTISE_API Once {
  public:
   Once(Once&&) noexcept;
   Once& operator=(Once&&) noexcept;

@@ -3,11 +3,10 @@
 // ever appended, with a default, so that designated initialisers go on compiling.
 #pragma once
 
-#include <mortise/clock.hpp>
+#include <mortise/key.hpp>
 #include <mortise/mode.hpp>
 #include <mortise/observer.hpp>
 #include <mortise/owner.hpp>
-#include <mortise/record.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -16,6 +15,8 @@
 #include <string>
 
 namespace mortise {
+
+class Clock;
 
 /// A wait without end.
 inline constexpr std::chrono::nanoseconds forever = std::chrono::nanoseconds::max();
@@ -98,7 +99,7 @@ struct ClientOptions {
   std::uint32_t turn_handoffs = 1'000;
   /// Told about grants, losses, errors; empty = nobody.
   std::shared_ptr<Observer> observer{};
-  /// The time; empty = the real one. For tests.
+  /// The time; empty = the real one. For tests: a `ManualClock` of `mortise/clock.hpp`.
   std::shared_ptr<Clock> clock{};
 };
 

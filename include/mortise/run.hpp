@@ -5,6 +5,7 @@
 
 #include <mortise/error.hpp>
 #include <mortise/export.hpp>
+#include <mortise/key.hpp>
 #include <mortise/outcome.hpp>
 #include <mortise/store_id.hpp>
 #include <mortise/token.hpp>
@@ -20,6 +21,8 @@
 namespace mortise {
 
 struct HoldId;
+struct Memory;
+struct Record;
 namespace runtime {
 class OpenRun;
 }

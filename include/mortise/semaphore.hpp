@@ -41,7 +41,7 @@ class Client;
 ///
 /// @thread_safety every member may be called concurrently, also on one object; moving and
 /// destroying need exclusion, as for any object. No member may be called on a moved-from handle.
-class MORTISE_API Semaphore {
+class MORTISE_WARN_UNUSED MORTISE_API Semaphore {
  public:
   Semaphore(Semaphore&&) noexcept;
   Semaphore& operator=(Semaphore&&) noexcept;

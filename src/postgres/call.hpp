@@ -2,7 +2,7 @@
 // One statement on its way: what was asked for whom.
 #pragma once
 
-#include <mortise/listing.hpp>
+#include <mortise/listing_operation.hpp>
 #include <mortise/operation.hpp>
 
 #include "base/mutant.hpp"

@@ -3,7 +3,7 @@
 // nowhere else.
 #pragma once
 
-#include <mortise/listing.hpp>
+#include <mortise/listing_operation.hpp>
 #include <mortise/operation.hpp>
 
 #include "postgres/call.hpp"

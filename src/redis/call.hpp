@@ -5,6 +5,7 @@
 #pragma once
 
 #include <mortise/listing.hpp>
+#include <mortise/listing_operation.hpp>
 #include <mortise/operation.hpp>
 
 #include "core/figures.hpp"

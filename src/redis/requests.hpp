@@ -3,7 +3,7 @@
 // said here and in the scripts, nowhere else.
 #pragma once
 
-#include <mortise/listing.hpp>
+#include <mortise/listing_operation.hpp>
 #include <mortise/operation.hpp>
 
 #include "redis/answer.hpp"

@@ -3,7 +3,7 @@
 // records: RedlockBackend acts on them.
 #pragma once
 
-#include <mortise/listing.hpp>
+#include <mortise/listing_operation.hpp>
 #include <mortise/operation.hpp>
 
 #include "redis/answer.hpp"

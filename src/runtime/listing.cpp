@@ -4,6 +4,7 @@
 #include <mortise/backend.hpp>
 #include <mortise/client.hpp>
 #include <mortise/listing.hpp>
+#include <mortise/listing_operation.hpp>
 
 #include "base/printable.hpp"
 #include "core/figures.hpp"

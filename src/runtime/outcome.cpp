@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What a record says to a caller.
 #include <mortise/outcome.hpp>
+#include <mortise/record.hpp>
 
 #include "core/figures.hpp"
 
@@ -27,6 +28,12 @@ class Nothing {
 [[gnu::init_priority(200)]] const Nothing nothing;
 
 }  // namespace
+
+KeyState Outcome::state() const noexcept { return record_ ? record_->state : KeyState::absent; }
+
+std::uint64_t Outcome::number() const noexcept { return record_ ? record_->run : 0; }
+
+bool Outcome::running() const noexcept { return record_ && record_->held; }
 
 Token Outcome::token() const noexcept {
   return record_ ? Token(record_->number * core::tokens_in_a_grant) : Token();

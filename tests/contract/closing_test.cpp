@@ -34,7 +34,7 @@ MORTISE_TEST(Closing, RefusesEverythingAfterwards) {
     EXPECT_FALSE(lock->try_lock_for(10s, ec));
     EXPECT_EQ(ec, Errc::closed);
     EXPECT_THROW(lock->lock(), Error);
-    EXPECT_THROW(Guard{*lock}, Error);
+    EXPECT_THROW(const Guard held(*lock), Error);
     EXPECT_FALSE(lock->holder(ec).has_value());
     EXPECT_EQ(ec, Errc::closed);
     EXPECT_EQ(lock->valid_for(), 0ns);

@@ -57,7 +57,7 @@ void expect_out(Client& client, Lock& lock) {
   EXPECT_FALSE(lock.try_lock_for(10s, ec));
   EXPECT_EQ(ec, Errc::closed);
   EXPECT_THROW(lock.lock(), Error);
-  EXPECT_THROW(Guard{lock}, Error);
+  EXPECT_THROW(const Guard held(lock), Error);
   EXPECT_THROW(static_cast<void>(client.make_lock("new")), Error);
   client.check(1s, ec);
   EXPECT_EQ(ec, Errc::closed);
@@ -87,7 +87,7 @@ MORTISE_TEST(Fork, TheChildIsOut) {
     Guard moved = std::move(*guard);
     EXPECT_EQ(moved.unlock(), Released::unknown);
     guard.reset();
-    Lock moved_lock = std::move(*lock);
+    [[maybe_unused]] const Lock moved_lock = std::move(*lock);
     lock.reset();
     one->close();
     one.reset();

@@ -27,7 +27,7 @@ MORTISE_TEST(LostHold, IsRememberedUntilItsLastUnlock, Quality::loss) {
     EXPECT_FALSE(lock.acquire({.wait = 10s}, ec));
     EXPECT_EQ(ec, Errc::lost) << "re-entry fails at once, it does not wait";
     EXPECT_THROW(lock.lock(), Error);
-    EXPECT_THROW(Guard{lock}, Error);
+    EXPECT_THROW(const Guard held(lock), Error);
     EXPECT_EQ(lock.hold_count(), owed) << "a refused re-entry counts for nothing";
     EXPECT_EQ(lock.release(), Released::was_lost);
   }

@@ -2,6 +2,8 @@
 // Goal: a process that stands still, also beyond the lease of its hold, knows that it holds nothing
 // before it can do anything, and is told so (S6). Method: SIGSTOP of the holder, while another one
 // takes the lock.
+#include <mortise/clock.hpp>
+
 #include "fault/own_server.hpp"
 #include "model/process.hpp"
 #include "support/contract_process.hpp"

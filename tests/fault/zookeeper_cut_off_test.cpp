@@ -5,6 +5,8 @@
 // that is cut off, and no other, and somebody else waits at the others. What is measured is for how
 // long both believe. The long form is that of the default session and ticks:
 //   mortise_fault_zookeeper_tests --gtest_filter='ZooKeeperCutOffLong.*'
+#include <mortise/clock.hpp>
+
 #include "fault/party.hpp"
 #include "support/zookeeper_ensemble.hpp"
 

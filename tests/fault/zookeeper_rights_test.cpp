@@ -182,7 +182,7 @@ TEST_F(ZooKeeperSomeRights, ThatSufficeLeaveNothingBehindACheck) {
 TEST_F(ZooKeeperSomeRights, AreNotEnoughForALeaseBelowTheSession) {
   Client mine(url("session=4s"));
   mine.check(patience);
-  const Lock wanted = mine.make_lock("a", {.lease = 3s});
+  [[maybe_unused]] const Lock wanted = mine.make_lock("a", {.lease = 3s});
   const Failure failure = failure_of([&] { mine.check(patience); });
   EXPECT_EQ(failure.code, Errc::misconfigured) << failure.text;
   EXPECT_THAT(failure.text, HasSubstr("4000 ms"));

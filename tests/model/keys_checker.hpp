@@ -18,7 +18,7 @@
 // was never answered: so what is reported is wrong for certain.
 #pragma once
 
-#include <mortise/record.hpp>
+#include <mortise/key.hpp>
 
 #include "model/keys_book.hpp"
 

@@ -4,6 +4,7 @@
 #include "base/printable.hpp"
 
 #include <mortise/listing.hpp>
+#include <mortise/listing_operation.hpp>
 #include <mortise/memory.hpp>
 #include <mortise/mortise.hpp>
 #include <mortise/operation.hpp>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Goal: each request is the command that its script expects: keys, arguments and flags, in every
 // mode. Method: known answers; the bytes are read back into words by the reader of replies.
+#include <mortise/listing_operation.hpp>
+
 #include "redis/answer.hpp"
 #include "redis/hearing.hpp"
 #include "redis/lock_key.hpp"

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// The state of a key of `Once`, and which callers run it again. Users and backends share these.
+#pragma once
+
+#include <mortise/export.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace mortise {
+
+/// The state of a key.
+enum class KeyState : std::uint8_t {
+  absent,     ///< never begun, or forgotten
+  pending,    ///< begun, without an outcome: its runner works, or has died
+  succeeded,  ///< the result is recorded
+  failed,     ///< the reason is recorded
+};
+
+// GCC 12 warns of an enumerator that is called as something outside, although this one is scoped.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"
+/// Which callers run a key that has an outcome already.
+enum class Repeat : std::uint8_t {
+  after_failure,  ///< a failed key runs again; a key that succeeded returns its result
+  never,          ///< the first outcome stands, even a failure
+  always,         ///< every caller runs, one at a time, and sees that it is not the first
+};
+#pragma GCC diagnostic pop
+
+/// The longest result or reason, in bytes.
+inline constexpr std::size_t longest_outcome = 65'536;
+/// The longest fingerprint, in bytes.
+inline constexpr std::size_t longest_fingerprint = 128;
+
+}  // namespace mortise
