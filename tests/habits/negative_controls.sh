@@ -3,6 +3,7 @@
 # Goal: the checks of this folder can fail. Method: a small tree that keeps every rule passes them
 # all; then each rule is broken once, and its check has to fail and to name the culprit.
 # Usage: negative_controls.sh <scratch folder> <C++ compiler>
+# shellcheck disable=SC2016 # what looks like a command is Markdown's
 set -euo pipefail
 export LC_ALL=C
 checks=$(cd "$(dirname "$0")" && pwd)
@@ -12,7 +13,7 @@ failures=0
 
 good_tree() {
     rm -rf "$scratch"
-    mkdir -p "$scratch"/{include/mortise,src/base,src/core,src/runtime,src/remote,src/redis,src/file,tests/unit,examples,docs}
+    mkdir -p "$scratch"/{include/mortise,src/base,src/core,src/runtime,src/remote,src/redis,src/file,tests/unit,tests/habits,examples/own_backend,docs}
     cd "$scratch"
     write include/mortise/lock.hpp '#include <string>' 'class MORTISE_API Lock {};'
     write src/base/name.hpp '#include <mortise/lock.hpp>' '#include <unistd.h>'
@@ -38,6 +39,20 @@ good_tree() {
         '#define MORTISE_VERSION_MINOR 20' '#define MORTISE_VERSION_PATCH 3'
     echo '"version-semver": "1.20.3",' >packaging/vcpkg/ports/mortise/vcpkg.json
     echo '.TH MORTISE 1 2026-11-27 "mortise 1.20.3"' >tool/mortise.1
+    write include/mortise/options.hpp '#pragma once' '#include <chrono>' 'namespace mortise {' \
+        'struct ClientOptions {' "  std::chrono::milliseconds give_up{10'000};  ///< when it fails" '};' \
+        'enum class Errc {' '  timeout = 1,  ///< held' '};' 'struct Capabilities {' '  bool fair = false;' '};' '}'
+    write include/mortise/mortise.hpp '#pragma once' '#include <mortise/lock.hpp>' '#include <mortise/options.hpp>' \
+        '#include <mortise/version.hpp>'
+    write include/mortise/backend.hpp '#pragma once' '#include <mortise/options.hpp>'
+    printf '%s user\n' lock mortise options version >tests/habits/public_headers.txt
+    echo 'backend author' >>tests/habits/public_headers.txt
+    write examples/own_backend/board.hpp '#include <mortise/backend.hpp>'
+    printf '%s\n' '### ClientOptions' '| field | type | default | why |' '|---|---|---|---|' \
+        '| `give_up` | `milliseconds` | 10 s | sooner |' '## Error codes' '| `timeout` | yes | wait |' \
+        '## Capabilities' '| `fair` | turns | no |' >docs/reference.md
+    write tests/habits/traps.cpp '[[nodiscard]] int made();' 'void f() {' '  int a = 1;  // trap: unused' \
+        '  made();  // trap: nodiscard' '}'
 }
 
 # write <file> <line>...: a file that opens as every file does.
@@ -49,7 +64,7 @@ write() {
 
 passes() { # <check>
     local output
-    if ! output=$(bash "$checks/$1.sh" "$scratch" 2>&1); then
+    if ! output=$(bash "$checks/$1.sh" "$scratch" "$compiler" 2>&1); then
         printf '%s refuses a good tree:\n%s\n' "$1" "$output"
         failures=$((failures + 1))
     fi
@@ -57,7 +72,7 @@ passes() { # <check>
 
 fails() { # <check> <words of its complaint>; then the tree is good again
     local output
-    if output=$(bash "$checks/$1.sh" "$scratch" 2>&1); then
+    if output=$(bash "$checks/$1.sh" "$scratch" "$compiler" 2>&1); then
         echo "$1 passes although: $2"
         failures=$((failures + 1))
     elif [[ $output != *"$2"* ]]; then
@@ -68,7 +83,7 @@ fails() { # <check> <words of its complaint>; then the tree is good again
 }
 
 good_tree
-for check in layering files snippets links promises version; do passes "$check"; done
+for check in layering files snippets links promises version reference public_headers traps; do passes "$check"; done
 
 write src/core/lease.hpp '#include "runtime/engine.hpp"'
 fails layering 'src/core/lease.hpp:3: runtime/engine.hpp is above'
@@ -148,6 +163,39 @@ sed -i 's/TEST_P.*/int turns;/' tests/unit/all_test.cpp
 fails promises 'tests/unit/all_test.cpp:7: a promise without a test'
 sed -i '/L4/d' docs/promises.md
 fails promises 'L4 is not there'
+
+sed -i '/give_up/d' docs/reference.md
+fails reference 'it lacks: ClientOptions | `give_up` | `milliseconds` | 10 s |'
+sed -i "s/10'000/1'500/" include/mortise/options.hpp
+fails reference 'it lacks: ClientOptions | `give_up` | `milliseconds` | 1,500 ms |'
+sed -i 's/^  timeout = 1,/  held = 2,\n&/' include/mortise/options.hpp
+fails reference 'it lacks: Errc | `held` |'
+sed -i 's/bool fair = false;/bool just{};/' include/mortise/options.hpp
+fails reference 'no header has: Capabilities | `fair` |'
+sed -i 's/10 s | sooner |/10 s | |/' docs/reference.md
+fails reference 'an empty cell'
+sed -i 's/struct ClientOptions/class ClientOptions/' include/mortise/options.hpp
+fails reference 'no row of ClientOptions was read'
+
+echo '#include <mortise/backend.hpp>' >>include/mortise/options.hpp
+fails public_headers 'mortise.hpp includes backend.hpp, which is not for users'
+sed -i '/lock.hpp/d' include/mortise/mortise.hpp
+fails public_headers 'mortise.hpp does not include lock.hpp'
+write include/mortise/gone.hpp 'int a;'
+fails public_headers 'include/mortise/gone.hpp: tests/habits/public_headers.txt does not say for whom'
+rm include/mortise/version.hpp && sed -i '/version.hpp/d' include/mortise/mortise.hpp
+fails public_headers 'there is no include/mortise/version.hpp'
+echo 'lock author' >>tests/habits/public_headers.txt
+fails public_headers 'backend.hpp does not include lock.hpp'
+echo '#include <mortise/lock.hpp>' >>examples/own_backend/board.hpp
+fails public_headers 'needs mortise.hpp and backend.hpp alone'
+
+sed -i 's/\[\[nodiscard\]\] //' tests/habits/traps.cpp
+fails traps 'tests/habits/traps.cpp:6: no warning with "nodiscard"'
+sed -i 's|  // trap: unused||' tests/habits/traps.cpp
+fails traps 'tests/habits/traps.cpp:5: a warning of what is right'
+echo 'int f() }' >>tests/habits/traps.cpp
+fails traps 'does not compile'
 
 # The subjects of commits, in a repository of their own.
 in_git() { git -c user.name=a -c user.email=a@b -c commit.gpgsign=false "$@"; }
