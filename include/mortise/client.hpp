@@ -105,23 +105,26 @@ class MORTISE_API Client {
   /// @return what the backend promises; some answers are `unknown` before the first connection.
   [[nodiscard]] Capabilities capabilities() const;
 
-  /// For administrators: names of locks that are held, one page of them, without keeping the store
-  /// from others; no semaphores. Go on with `NamePage::cursor` until it is empty.
+  /// For administrators: names that are held, one page of them, without keeping the store from
+  /// others: of locks, of semaphores, or of keys that are run, by `ListOptions::mode`. Go on with
+  /// `NamePage::cursor` until it is empty.
   ///
   /// A name that is held all the while is in one page at least, and in no other but where
   /// the backend's page says so (Redis). One that is taken or freed meanwhile may be there or not.
   /// @param prefix what each name begins with, of any bytes, up to 512; empty = all
   /// @param options see `ListOptions`
   /// @errors `misconfigured` (an option, a prefix or a cursor that cannot be: the message names
-  /// it), `unsupported` (`Capabilities::lists`), `unavailable`, `denied` (listing needs rights of
-  /// its own: see the backend's page), `protocol`, `exhausted`, `closed`
+  /// it), `unsupported` (`Capabilities::lists`; the store has no semaphores or no keys),
+  /// `unavailable`, `denied` (listing needs rights of its own: see the backend's page), `protocol`,
+  /// `exhausted`, `closed`
   /// @blocking at most `ListOptions::wait`
   [[nodiscard]] NamePage list(std::string_view prefix = {}, const ListOptions& options = {}) const;
   /// The same without exceptions; an empty page where `ec` is set.
   [[nodiscard]] NamePage list(std::string_view prefix, const ListOptions& options,
                               std::error_code& ec) const;
 
-  /// For administrators: who holds and who waits for the lock, or for the permits, of a name.
+  /// For administrators: who holds and who waits for a lock, for permits, or for a key, by
+  /// `QueueOptions::mode`. One name can be all three, and each has a queue of its own.
   ///
   /// @param name 1 to 512 bytes of any value
   /// @param options see `QueueOptions`
@@ -133,15 +136,20 @@ class MORTISE_API Client {
   [[nodiscard]] NameQueue queue(std::string_view name, const QueueOptions& options,
                                 std::error_code& ec) const;
 
-  /// For administrators: takes a lock from all who hold it, this client included; of a semaphore
-  /// one permit, by its token. Every later token is larger. A holder is told by `lost()`, at its
-  /// next renewal at the latest; what it does before that, only a store that checks tokens refuses.
+  /// For administrators: takes a lock from all who hold it, this client included; or ends one
+  /// permit of a semaphore, or the run of a key, by `ForceOptions::mode`. Every later token is
+  /// larger. A holder is told by `lost()`, at its next renewal at the latest; what it does before
+  /// that, only a store that checks tokens refuses.
+  ///
+  /// A key stays pending: the next caller, or the first waiter, runs it with `Run::number()` one
+  /// larger, and the former runner can no longer record an outcome.
   ///
   /// @param name 1 to 512 bytes of any value
   /// @param options which hold, and how long to wait
   /// @return whose holds were ended, of several readers the first; empty = none, or not those meant
-  /// @errors as `list()`; `unsupported` goes by `Capabilities::forces`. `in_doubt`: no answer came;
-  /// the hold may have been ended, and no other has been
+  /// @errors as `list()`; `unsupported` goes by `Capabilities::forces`. `misconfigured`: a permit
+  /// without its token. `in_doubt`: no answer came; the hold may have been ended, and no other has
+  /// been
   /// @blocking at most `ForceOptions::wait`
   std::vector<Holder> force_release(std::string_view name, const ForceOptions& options = {});
   /// The same without exceptions.

@@ -37,8 +37,7 @@ void FileBackend::list(const std::shared_ptr<Listing>& operation) {
       return operation->failed({Errc::misconfigured, "file: the cursor is not one of its own"});
     }
     NamePage page;
-    Failure why =
-        list_held(directory_, operation->prefix(), operation->cursor(), operation->limit(), page);
+    Failure why = list_held(directory_, *operation, page);
     if (why) return operation->failed(std::move(why));
     operation->answered(std::move(page));
   });
@@ -47,18 +46,25 @@ void FileBackend::list(const std::shared_ptr<Listing>& operation) {
 void FileBackend::queue(const std::shared_ptr<QueueLook>& operation) {
   if (out()) return operation->failed(closed());
   answer(*operation, [&] {
+    const std::string& name = operation->name();
     std::optional<Holder> holder;
-    Failure why = holder_of(operation->name(), holder);
-    if (why) return operation->failed(std::move(why));
     NameQueue queue;
+    Failure why;
+    switch (operation->mode()) {
+      case Mode::permit:
+        why = list_permits(directory_, name, operation->limit(), queue.holders);
+        break;
+      case Mode::once: why = look_at_runner(directory_, name, holder); break;
+      case Mode::exclusive:
+      case Mode::shared: why = holder_of(name, holder); break;
+    }
+    if (why) return operation->failed(std::move(why));
     if (holder) {
       queue.holders.push_back({.label = holder->label,
                                .mode = holder->mode,
                                .token = holder->token,
                                .age = age_of(*holder)});
     }
-    why = list_permits(directory_, operation->name(), operation->limit(), queue.holders);
-    if (why) return operation->failed(std::move(why));
     operation->answered(std::move(queue));
   });
 }

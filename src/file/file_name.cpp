@@ -40,11 +40,15 @@ static_assert(lock_suffix.size() == semaphore_suffix.size());
 
 }  // namespace
 
+std::string_view suffix_of(Mode mode) noexcept {
+  if (mode == Mode::once) return key_suffix;
+  return mode == Mode::permit ? semaphore_suffix : lock_suffix;
+}
+
 std::string file_name(std::string_view name, Mode mode) {
   std::string out = base::path_name(name);
   if (out.size() > longest_stem) out = hashed(name);
-  if (mode == Mode::once) return out += key_suffix;
-  return out += mode == Mode::permit ? semaphore_suffix : lock_suffix;
+  return out += suffix_of(mode);
 }
 
 }  // namespace mortise::file

@@ -19,6 +19,9 @@ inline constexpr std::string_view lock_suffix = ".lock";
 inline constexpr std::string_view key_suffix = ".once";
 inline constexpr std::string_view semaphore_suffix = ".sema";
 
+/// @return the one of them that a mode's file names end with.
+[[nodiscard]] std::string_view suffix_of(Mode mode) noexcept;
+
 /// What the file names of hashed names begin with: no escape yields it.
 inline constexpr std::string_view hash_mark = "%h-";
 

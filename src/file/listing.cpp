@@ -6,6 +6,8 @@
 #include "file/directory_entry.hpp"
 #include "file/file_name.hpp"
 #include "file/header.hpp"
+#include "file/key_look.hpp"
+#include "file/lock_bytes.hpp"
 #include "file/lock_file.hpp"
 
 #include <sys/syscall.h>
@@ -61,7 +63,7 @@ bool may_begin_with(std::string_view stem, std::string_view prefix) {
   return begins.starts_with(hash_mark) || stem.starts_with(begins);
 }
 
-Failure read_files(const Directory& directory, std::string_view prefix, FirstFiles& files) {
+Failure read_files(const Directory& directory, const Listing& asked, FirstFiles& files) {
   base::UniqueFd folder;
   if (Failure why = directory.open(folder)) return why;
   alignas(8) std::array<char, 32'768> names{};
@@ -77,41 +79,56 @@ Failure read_files(const Directory& directory, std::string_view prefix, FirstFil
       std::memcpy(&name, names.data() + at, entry_name_offset);
       const std::string_view file(names.data() + at + entry_name_offset);
       const std::string_view stem = file.substr(0, file.rfind('.'));
-      if (file.ends_with(lock_suffix) && may_begin_with(stem, prefix)) files.see(stem);
+      if (file.ends_with(suffix_of(asked.mode())) && may_begin_with(stem, asked.prefix())) {
+        files.see(stem);
+      }
       at += name.size;
     }
   }
 }
 
-/// @param name what is held by it; empty = it is no lock of ours, or is free
-Failure look_at(const Directory& directory, const std::string& file, std::string& name) {
+/// @param name what is held by it; empty = it is no file of ours, or is free
+Failure look_at(const Directory& directory, const std::string& file, Mode mode, std::string& name) {
   name.clear();
   std::shared_ptr<LockFile> found;
   // A stranger's is left out, and so is one that went in the meantime.
   if (LockFile::open_any(directory, file, found) || !found) return {};
-  bool locked = false;
-  if (Failure why = found->locked_elsewhere(locked)) return why;
-  if (!locked || read_name(found->descriptor(), name) != 0) return {};
+  Conflict held;
+  // Whoever draws a permit's number, or finds that there is none, has locked another byte.
+  const ByteRange bytes = mode == Mode::permit ? permit_bytes : owned_bytes;
+  if (Failure why = found->conflict(bytes, ByteLock::exclusive, held)) return why;
+  if (!held.there || read_name(found->descriptor(), name) != 0) return {};
   // It was put there by hand, or its holder has not yet written whose it is: then it is just taken.
-  if (file_name(name) != file) name.clear();
+  if (file_name(name, mode) != file) name.clear();
+  if (mode != Mode::once || name.empty()) return {};
+  std::optional<Holder> runner;
+  if (look_at_runner(directory, name, runner) || !runner) name.clear();
   return {};
 }
 
 }  // namespace
 
-Failure list_held(const Directory& directory, const std::string& prefix, const std::string& cursor,
-                  std::size_t limit, NamePage& out) {
-  FirstFiles first(cursor, files_in_a_page);
-  if (Failure why = read_files(directory, prefix, first)) return why;
+Failure list_held(const Directory& directory, const Listing& asked, NamePage& out) {
+  FirstFiles first(asked.cursor(), files_in_a_page);
+  if (Failure why = read_files(directory, asked, first)) return why;
   for (const std::string& stem : first.take()) {
-    if (out.names.size() == limit) return {};
+    if (out.names.size() == asked.limit()) return {};
+    const std::string file = stem + std::string(suffix_of(asked.mode()));
     std::string name;
-    if (Failure why = look_at(directory, stem + std::string(lock_suffix), name)) return why;
-    if (!name.empty() && name.starts_with(prefix)) out.names.push_back(std::move(name));
+    if (Failure why = look_at(directory, file, asked.mode(), name)) return why;
+    if (!name.empty() && name.starts_with(asked.prefix())) out.names.push_back(std::move(name));
     out.cursor = stem;
   }
   if (first.all()) out.cursor.clear();
   return {};
+}
+
+Failure look_at_runner(const Directory& directory, const std::string& key,
+                       std::optional<Holder>& out) {
+  std::shared_ptr<const mortise::Record> record;
+  Failure why = look_at_key(directory, key, record);
+  if (why || !record->held) return why;
+  return LockFile::look(directory, key, out, Mode::once);
 }
 
 Failure list_permits(const Directory& directory, const std::string& name, std::size_t limit,

@@ -9,16 +9,16 @@
 #include "file/directory.hpp"
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace mortise::file {
 
 /// Reads the whole directory, since it tells its files in no order that stays as they come and go,
-/// and looks at `files_in_a_page` of them at most, whether they are locked.
-/// @param cursor the last file that was looked at, without its end; empty = at the beginning
-[[nodiscard]] Failure list_held(const Directory& directory, const std::string& prefix,
-                                const std::string& cursor, std::size_t limit, NamePage& out);
+/// and looks at `files_in_a_page` of them at most, whether they are locked; of keys whether they
+/// are run as well. The cursor is the last file that was looked at, without its end.
+[[nodiscard]] Failure list_held(const Directory& directory, const Listing& asked, NamePage& out);
 
 inline constexpr std::size_t files_in_a_page = 2'000;
 
@@ -26,5 +26,9 @@ inline constexpr std::size_t files_in_a_page = 2'000;
 /// tells of the one alone that came last.
 [[nodiscard]] Failure list_permits(const Directory& directory, const std::string& name,
                                    std::size_t limit, std::vector<HolderEntry>& out);
+
+/// Who runs a key. Empty = nobody: it is also locked by whoever has it forgotten, for a moment.
+[[nodiscard]] Failure look_at_runner(const Directory& directory, const std::string& key,
+                                     std::optional<Holder>& out);
 
 }  // namespace mortise::file

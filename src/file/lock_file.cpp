@@ -267,8 +267,8 @@ std::uint32_t LockFile::word() const noexcept {
 }
 
 Failure LockFile::look(const Directory& directory, const std::string& name,
-                       std::optional<Holder>& out) {
-  const std::string file = file_name(name);
+                       std::optional<Holder>& out, Mode mode) {
+  const std::string file = file_name(name, mode);
   LockFile found(name, directory.path_of(file));
   base::UniqueFd folder;
   if (Failure why = directory.open(folder)) return why;

@@ -55,8 +55,9 @@ class LockFile {
   /// @return whether it is ready to be locked.
   [[nodiscard]] bool prepared() const noexcept { return sleepers_ != nullptr; }
   /// Who holds the name, without taking it and without making a file. Empty = free.
+  /// @param mode of a lock or a key
   [[nodiscard]] static Failure look(const Directory& directory, const std::string& name,
-                                    std::optional<Holder>& out);
+                                    std::optional<Holder>& out, Mode mode = Mode::exclusive);
   /// Whether files can be made and locked there. Leaves one file, ".probe", for ever.
   [[nodiscard]] static Failure probe(const Directory& directory);
 

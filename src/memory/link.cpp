@@ -322,8 +322,7 @@ void Link::recall(const std::shared_ptr<Recollection>& operation) {
 void Link::list(const std::shared_ptr<Listing>& operation) {
   if (!open(*operation)) return;
   deliver(Store::Message::request, [self = shared_from_this(), operation] {
-    NamePage page =
-        self->store_->list(operation->prefix(), operation->cursor(), operation->limit());
+    NamePage page = self->store_->list(*operation);
     self->deliver(Store::Message::reply,
                   [operation, page = std::move(page)] { operation->answered(page); });
   });
@@ -332,7 +331,7 @@ void Link::list(const std::shared_ptr<Listing>& operation) {
 void Link::queue(const std::shared_ptr<QueueLook>& operation) {
   if (!open(*operation)) return;
   deliver(Store::Message::request, [self = shared_from_this(), operation] {
-    NameQueue queue = self->store_->queue(operation->name(), operation->limit());
+    NameQueue queue = self->store_->queue(*operation);
     self->deliver(Store::Message::reply,
                   [operation, queue = std::move(queue)] { operation->answered(queue); });
   });

@@ -81,8 +81,8 @@ class Store : public std::enable_shared_from_this<Store> {
   std::shared_ptr<const Record> recall(const std::string& key, Recollection::Kind kind);
 
   /// What administrators ask: store_listing.cpp. Two pages have no name in common.
-  NamePage list(const std::string& prefix, const std::string& cursor, std::size_t limit);
-  NameQueue queue(const std::string& name, std::size_t limit);
+  NamePage list(const Listing& asked);
+  NameQueue queue(const QueueLook& asked);
   /// Tells the next owner, and not the one before: its renewal does.
   std::optional<Holder> force_release(const ForcedRelease& asked);
 

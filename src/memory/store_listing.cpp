@@ -60,65 +60,63 @@ class FirstNames {
 
 }  // namespace
 
-NamePage Store::list(const std::string& prefix, const std::string& cursor, std::size_t limit) {
-  FirstNames names(prefix, cursor, limit);
+NamePage Store::list(const Listing& asked) {
+  FirstNames first(asked.prefix(), asked.cursor(), asked.limit());
   std::unique_lock lock(mutex_);
   ++requests_;
-  std::size_t buckets = locks_.bucket_count();
+  const Names& all = names(asked.mode());
+  std::size_t buckets = all.bucket_count();
   int interrupted = 0;
   for (std::size_t bucket = 0; bucket < buckets; ++bucket) {
-    for (auto each = locks_.begin(bucket); each != locks_.end(bucket); ++each) {
+    for (auto each = all.begin(bucket); each != all.end(bucket); ++each) {
       const Name& entry = each->second;
       const auto stands = [&](const Held& held) { return clock_->now() < held.expires; };
       const bool held = (entry.held && stands(*entry.held)) ||
                         std::any_of(entry.sharing.begin(), entry.sharing.end(), stands);
-      if (held) names.see(each->first);
+      if (held) first.see(each->first);
     }
     if ((bucket + 1) % buckets_at_a_time != 0 || interrupted >= interruptions) continue;
     lock.unlock();
     std::this_thread::sleep_for(turn_of_others);
     lock.lock();
-    if (locks_.bucket_count() == buckets) continue;
-    buckets = locks_.bucket_count();
-    names.forget_all();
+    if (all.bucket_count() == buckets) continue;
+    buckets = all.bucket_count();
+    first.forget_all();
     bucket = std::size_t{0} - 1;  // from the beginning
     ++interrupted;
   }
-  return names.take();
+  return first.take();
 }
 
-NameQueue Store::queue(const std::string& name, std::size_t limit) {
+NameQueue Store::queue(const QueueLook& asked) {
   const std::lock_guard lock(mutex_);
   ++requests_;
   NameQueue queue{.waiters_in_all = 0};
+  const auto found = names(asked.mode()).find(asked.name());
+  if (found == names(asked.mode()).end()) return queue;
+  const Name& entry = found->second;
   const Instant now = clock_->now();
   const auto tell = [&](const Held& held, Mode mode) {
-    if (now >= held.expires || queue.holders.size() >= limit) return;
+    if (now >= held.expires || queue.holders.size() >= asked.limit()) return;
     queue.holders.push_back({.label = held.label,
                              .mode = mode,
                              .token = Token(held.grant.number * core::tokens_in_a_grant),
                              .age = milliseconds(now - held.grant.granted_at),
                              .expires_in = milliseconds(held.expires - now)});
   };
-  for (const Mode mode : {Mode::shared, Mode::permit}) {
-    const auto found = names(mode).find(name);
-    if (found == names(mode).end()) continue;
-    const Name& entry = found->second;
-    if (entry.held) tell(*entry.held, Mode::exclusive);
-    for (const Held& one : entry.sharing) tell(one, mode);
-    *queue.waiters_in_all += entry.queue.size();
-    for (const Queued& each : entry.queue) {
-      if (queue.waiters.size() >= limit) break;
-      queue.waiters.push_back({.label = each.label,
-                               .mode = each.mode,
-                               .age = milliseconds(now - each.since),
-                               .silent_for = milliseconds(now - each.last_contact)});
-    }
+  if (entry.held) tell(*entry.held, Mode::exclusive);
+  for (const Held& one : entry.sharing) tell(one, Mode::shared);
+  queue.waiters_in_all = entry.queue.size();
+  for (const Queued& each : entry.queue) {
+    if (queue.waiters.size() >= asked.limit()) break;
+    queue.waiters.push_back({.label = each.label,
+                             .mode = each.mode,
+                             .age = milliseconds(now - each.since),
+                             .silent_for = milliseconds(now - each.last_contact)});
   }
   return queue;
 }
 
-// Without a token whoever has the lock: a semaphore of that name is something else.
 std::optional<Holder> Store::force_release(const ForcedRelease& asked) {
   Pushes pushes;
   std::optional<Holder> ended;
@@ -126,26 +124,23 @@ std::optional<Holder> Store::force_release(const ForcedRelease& asked) {
     const std::lock_guard lock(mutex_);
     ++requests_;
     const Instant now = clock_->now();
-    for (const Mode mode : {Mode::exclusive, Mode::permit}) {
-      if (ended || (mode == Mode::permit && !asked.of())) break;
-      Name& entry = settled(asked.name(), mode, now, pushes);
-      const auto meant = [&](const Held& held) {
-        return asked.means(Token(held.grant.number * core::tokens_in_a_grant));
-      };
-      Name gone{.held = std::nullopt, .permits = entry.permits};
-      if (entry.held && meant(*entry.held)) gone.held = std::exchange(entry.held, std::nullopt);
-      for (const Held& one : entry.sharing) {
-        if (meant(one)) gone.sharing.push_front(one);
-      }
-      std::erase_if(entry.sharing, meant);
-      gone.sharing.reverse();
-      ended = holder_of(gone, now);
-      if (ended) {
-        ended->waiters = entry.queue.size();
-        hand_over(entry, asked.name(), mode, now, pushes);
-      }
-      erase_if_idle(asked.name(), mode);
+    Name& entry = settled(asked.name(), asked.mode(), now, pushes);
+    const auto meant = [&](const Held& held) {
+      return asked.means(Token(held.grant.number * core::tokens_in_a_grant));
+    };
+    Name gone{.held = std::nullopt, .permits = entry.permits};
+    if (entry.held && meant(*entry.held)) gone.held = std::exchange(entry.held, std::nullopt);
+    for (const Held& one : entry.sharing) {
+      if (meant(one)) gone.sharing.push_front(one);
     }
+    std::erase_if(entry.sharing, meant);
+    gone.sharing.reverse();
+    ended = holder_of(gone, now);
+    if (ended) {
+      ended->waiters = entry.queue.size();
+      hand_over(entry, asked.name(), asked.mode(), now, pushes);
+    }
+    erase_if_idle(asked.name(), asked.mode());
   }
   deliver(pushes);
   return ended;

@@ -77,9 +77,18 @@ struct Call {
     release_permit,
     release_permit_apart,
     list,
+    list_run,
+    list_gate,
     queue,
+    queue_run,
+    queue_gate,
     check
   };
+  /// @return the one of those three that is about keys, semaphores, or locks
+  [[nodiscard]] static constexpr Text text_of(Text of_locks, Mode mode) noexcept {
+    const int behind = mode == Mode::once ? 1 : mode == Mode::permit ? 2 : 0;
+    return static_cast<Text>(static_cast<int>(of_locks) + behind);
+  }
   Text text = Text::inspect;
   /// A release of that grant: its attempt may hold by another one. Nobody but the backend knows of
   /// it.

@@ -16,23 +16,24 @@ namespace {
 // That are told of, and may be ended by one request.
 constexpr std::size_t most_holders = 100'000;
 
-/// @return the last grant of a space; 0 = there is none
-std::int64_t last_of(const std::vector<Holder>& found, bool permits) {
+/// @return the number of the last grant
+std::int64_t last_of(const std::vector<Holder>& found) {
   std::uint64_t last = 0;
   for (const Holder& each : found) {
-    const bool its = (each.mode == Mode::permit) == permits;
-    if (its) last = std::max(last, each.token.value() / core::tokens_in_a_grant);
+    last = std::max(last, each.token.value() / core::tokens_in_a_grant);
   }
   return static_cast<std::int64_t>(last);
 }
 
 }  // namespace
 
-Arguments Statements::force_release(std::string_view name, const std::vector<Holder>& found,
-                                    bool alone) {
-  const std::int64_t sign = alone ? -1 : 1;
+Arguments Statements::force_release(const ForcedRelease& asked, std::int64_t last) {
   Arguments arguments;
-  arguments.bytes(name).integer(sign * last_of(found, false)).integer(sign * last_of(found, true));
+  arguments.bytes(asked.name());
+  for (const Mode mode : {Mode::exclusive, Mode::permit, Mode::once}) {
+    const std::int64_t its = mode == asked.mode() ? last : 0;
+    arguments.integer(asked.of() ? -its : its);
+  }
   return arguments;
 }
 
@@ -43,8 +44,9 @@ void PostgresBackend::force_release(const std::shared_ptr<ForcedRelease>& operat
 
 Arguments PostgresBackend::prepare_force(Call& call) {
   const auto& asked = static_cast<const ForcedRelease&>(*call.operation);
-  call.text = call.found ? Call::Text::force_release : Call::Text::queue;
-  return call.found ? Statements::force_release(asked.name(), *call.found, bool(asked.of()))
+  call.text =
+      call.found ? Call::Text::force_release : Call::text_of(Call::Text::queue, asked.mode());
+  return call.found ? Statements::force_release(asked, last_of(*call.found))
                     : Statements::queue(asked.name(), most_holders);
 }
 
@@ -53,9 +55,7 @@ void PostgresBackend::answered_force(const Call& call, const Result& result) {
   if (call.found) {
     // By this copy, by one before it, or by its owner: those holds are over. Nobody may have told
     // those who wait; first, since a program may end as soon as it is answered.
-    for (const Mode mode : {Mode::exclusive, Mode::permit}) {
-      if (last_of(*call.found, mode == Mode::permit) > 0) ring(mode, asked.name());
-    }
+    ring(asked.mode(), asked.name());
     return asked.answered(call.found->front());
   }
   // Its caller was told that it may have been done, and somebody else may have the lock since.
@@ -65,8 +65,6 @@ void PostgresBackend::answered_force(const Call& call, const Result& result) {
   std::vector<Holder> found;
   for (HolderEntry& each : queue->holders) {
     if (!each.token || !asked.means(each.token)) continue;
-    // Without a token whoever has the lock: a semaphore of that name is something else.
-    if (!asked.of() && each.mode == Mode::permit) continue;
     found.push_back({.label = std::move(each.label),
                      .token = each.token,
                      .expires_in = each.expires_in,

@@ -72,7 +72,6 @@ class Words {
   Mode mode() {
     const std::string_view letter = bytes(1);
     if (letter == "S") return Mode::shared;
-    if (letter == "P") return Mode::permit;
     good_ = good_ && letter == "E";
     return Mode::exclusive;
   }
@@ -172,11 +171,12 @@ void PostgresBackend::queue(const std::shared_ptr<QueueLook>& operation) {
 
 Arguments PostgresBackend::prepare_listing(Call& call) {
   if (call.kind == Call::Kind::list) {
-    call.text = Call::Text::list;
-    return Statements::list(static_cast<const Listing&>(*call.operation));
+    const auto& listing = static_cast<const Listing&>(*call.operation);
+    call.text = Call::text_of(Call::Text::list, listing.mode());
+    return Statements::list(listing);
   }
-  call.text = Call::Text::queue;
   const auto& look = static_cast<const QueueLook&>(*call.operation);
+  call.text = Call::text_of(Call::Text::queue, look.mode());
   return Statements::queue(look.name(), look.limit());
 }
 

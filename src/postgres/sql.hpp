@@ -24,8 +24,13 @@ extern const char* const renew_all;
 extern const char* const greet;
 extern const char* const session;
 extern const char* const census;
+// The same for the keys of Once, and for semaphores, have names that end as those of functions do.
 extern const char* const list;
+extern const char* const list_run;
+extern const char* const list_gate;
 extern const char* const queue;
+extern const char* const queue_run;
+extern const char* const queue_gate;
 extern const char* const at_home;
 
 }  // namespace mortise::postgres::sql

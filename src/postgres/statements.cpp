@@ -111,7 +111,8 @@ Statements::Statements(const std::string& schema, bool fair)
       {"mortise_release", call("release($1, $2, $3, $4)"), release({}, {}, false)},
       {"mortise_release_apart", call("release_apart($1, $2, $3, $4)"), release({}, {}, false)},
       {"mortise_inspect", fill_in(sql::inspect, schema), inspect({})},
-      {"", "SELECT * FROM " + schema + ".force_release($1, $2, $3)", force_release({}, {}, false)},
+      {"", "SELECT * FROM " + schema + ".force_release($1, $2, $3, $4)",
+       force_release(ForcedRelease(std::string()), 0)},
       {"", sql::census, census({})},
       {"mortise_wake", call("wake($1)"), wake({})},
       {"mortise_ask_key", fill_in(sql::ask_key, schema), ask_key(nothing, false, {}), true},
@@ -139,7 +140,11 @@ Statements::Statements(const std::string& schema, bool fair)
       {"mortise_release_permit_apart", call("release_apart_gate($1, $2, $3, $4)"),
        release({}, {}, false), true},
       {"", fill_in(sql::list, schema), list({{}, {}, 1})},
+      {"", fill_in(sql::list_run, schema), list({{}, {}, 1})},
+      {"", fill_in(sql::list_gate, schema), list({{}, {}, 1})},
       {"", fill_in(sql::queue, schema), queue({}, 1)},
+      {"", fill_in(sql::queue_run, schema), queue({}, 1)},
+      {"", fill_in(sql::queue_gate, schema), queue({}, 1)},
       {"", fill_in(sql::check, schema), {}},
   };
 }

@@ -74,10 +74,9 @@ class Statements {
   [[nodiscard]] static Arguments forget(std::string_view key, std::int64_t what);
   [[nodiscard]] static Arguments list(const Listing& listing);
   [[nodiscard]] static Arguments queue(std::string_view name, std::size_t limit);
-  /// @param found who held it: they are ended, and whoever came before them
-  /// @param alone nobody else is
-  [[nodiscard]] static Arguments force_release(std::string_view name,
-                                               const std::vector<Holder>& found, bool alone);
+  /// @param last the number of the last grant that is ended, and all before it; if one hold is
+  /// meant, that one alone
+  [[nodiscard]] static Arguments force_release(const ForcedRelease& asked, std::int64_t last);
   /// @return whether all of them are owners' holds, which `renew()` is for.
   [[nodiscard]] static bool only_owners(const std::vector<Renewal::Item>& items);
   /// Holds of all kinds. The answers come in the order of `owners_first()`.

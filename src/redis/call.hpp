@@ -49,8 +49,7 @@ struct Call {
   /// An acquire that its connection is not to be asked for twice; a check that has wanted the
   /// inbox.
   bool once = false;
-  bool of_permits = false;  ///< a force: it looks among the permits of that name
-  bool leftover = false;    ///< a cancel of what a copy has taken for an attempt that is decided
+  bool leftover = false;  ///< a cancel of what a copy has taken for an attempt that is decided
   std::chrono::nanoseconds lease{};  ///< how long what it frees would keep others out
   std::uint32_t tag = 0;             ///< the user's own, as the three that follow
   bool copies = false;               ///< what was sent before may come after it
@@ -162,11 +161,23 @@ struct Call {
     }
     return {};
   }
-  /// @return whether a lock is asked for or freed, or a key of `Once`.
+  /// @return whether it is about a lock, a semaphore or a key; `exclusive` for what is about
+  /// several names, or none.
   [[nodiscard]] Mode mode() const noexcept {
-    if (is_about_an_attempt()) return acquisition().request().mode;
-    if (kind == Kind::recall) return Mode::once;
-    return kind == Kind::release ? releasing().hold().mode : Mode::exclusive;
+    switch (kind) {
+      case Kind::acquire:
+      case Kind::cancel: return acquisition().request().mode;
+      case Kind::release: return releasing().hold().mode;
+      case Kind::force: return static_cast<const ForcedRelease&>(*operation).mode();
+      case Kind::queue: return queue_look().mode();
+      case Kind::recall: return Mode::once;
+      case Kind::renew:
+      case Kind::inspect:
+      case Kind::check:
+      case Kind::list:
+      case Kind::slots: break;
+    }
+    return Mode::exclusive;
   }
   /// @return whether it is about an attempt that is not a hold yet.
   [[nodiscard]] bool is_about_an_attempt() const noexcept {

@@ -59,16 +59,15 @@ std::chrono::milliseconds milliseconds(std::chrono::microseconds time) {
 
 }  // namespace
 
-std::string key_pattern(std::string_view prefix, std::string_view name_prefix) {
-  std::string begin;
-  append_lock_key(begin, prefix, name_prefix);
-  begin.pop_back();  // the brace
+std::string key_pattern(std::string_view prefix, std::string_view name_prefix, Mode mode) {
   std::string pattern;
-  for (const char c : begin) {
+  const std::string key = redis_key(prefix, name_prefix, mode);
+  const std::size_t brace = key.rfind('}');
+  for (const char c : std::string_view(key).substr(0, brace)) {
     if (std::string_view("*?[]\\").find(c) != std::string_view::npos) pattern += '\\';
     pattern += c;
   }
-  return pattern + "*}";
+  return pattern.append(1, '*').append(key, brace);
 }
 
 std::optional<ListCursor> ListCursor::parse(std::string_view text) {
@@ -122,7 +121,7 @@ std::string ClusterCursor::text() const {
   return text.append(server).append(1, '@').append(at_server);
 }
 
-std::optional<ListCursor> parse_list(std::string_view prefix, std::string_view reply) {
+std::optional<ListCursor> parse_list(std::string_view prefix, Mode mode, std::string_view reply) {
   ListCursor list;
   std::optional<std::string> at = take_cursor(reply);
   if (!at) return std::nullopt;
@@ -132,12 +131,13 @@ std::optional<ListCursor> parse_list(std::string_view prefix, std::string_view r
     if (!take_space(reply)) return std::nullopt;
     const std::optional<std::string_view> key = take_bytes(reply, reply.size());
     if (!key) return std::nullopt;
-    std::optional<std::string> name = lock_name(prefix, *key);
+    std::optional<Named> named = named_by(prefix, *key);
     // A stranger's, which looks like ours but cannot be.
-    if (!name || name->size() > core::longest_name) continue;
+    if (!named || named->mode != mode || named->name.size() > core::longest_name) continue;
     // A table that grows may tell a key twice.
-    const bool again = std::find(list.left.begin(), list.left.end(), *name) != list.left.end();
-    if (!again) list.left.push_back(*std::move(name));
+    const bool again =
+        std::find(list.left.begin(), list.left.end(), named->name) != list.left.end();
+    if (!again) list.left.push_back(std::move(named->name));
   }
   return list;
 }
@@ -145,9 +145,9 @@ std::optional<ListCursor> parse_list(std::string_view prefix, std::string_view r
 namespace {
 
 /// "s " or "o ": with others, or alone.
-std::optional<Mode> take_mode(std::string_view& text, Mode with_others) {
+std::optional<Mode> take_mode(std::string_view& text) {
   if (!text.starts_with("s ") && !text.starts_with("o ")) return std::nullopt;
-  const Mode mode = text.front() == 's' ? with_others : Mode::exclusive;
+  const Mode mode = text.front() == 's' ? Mode::shared : Mode::exclusive;
   text.remove_prefix(2);
   return mode;
 }
@@ -163,12 +163,12 @@ std::optional<std::chrono::milliseconds> age_of(std::uint64_t number, ServerTime
   return milliseconds(now - since);
 }
 
-bool take_waiters(std::string_view& text, Mode with_others, std::vector<WaiterEntry>& waiters) {
+bool take_waiters(std::string_view& text, std::vector<WaiterEntry>& waiters) {
   const std::optional<std::uint64_t> many = take_number(text);
   if (!many || *many > longest_page) return false;
   for (std::uint64_t i = 0; i < *many; ++i) {
     const std::optional<std::uint64_t> silent = take_number(text);
-    const std::optional<Mode> mode = take_mode(text, with_others);
+    const std::optional<Mode> mode = take_mode(text);
     const std::optional<std::string_view> label = take_bytes(text, core::longest_label);
     if (!silent || *silent >= core::grant_number_limit || !mode || !label || !take_space(text)) {
       return false;
@@ -185,11 +185,11 @@ struct HeldWithOthers {
   HolderEntry entry{};
 };
 
-bool take_holders(std::string_view& text, Mode with_others, std::vector<HeldWithOthers>& holders) {
+bool take_holders(std::string_view& text, std::vector<HeldWithOthers>& holders) {
   const std::optional<std::uint64_t> many = take_number(text);
   if (!many || *many > longest_page) return false;
   for (std::uint64_t i = 0; i < *many; ++i) {
-    const std::optional<Mode> mode = take_mode(text, with_others);
+    const std::optional<Mode> mode = take_mode(text);
     const std::optional<std::uint64_t> number = take_number(text);
     const std::optional<std::uint64_t> left = take_number(text);
     const std::optional<std::string_view> label = take_bytes(text, core::longest_label);
@@ -206,15 +206,16 @@ bool take_holders(std::string_view& text, Mode with_others, std::vector<HeldWith
   return true;
 }
 
-/// Of a lock, or of a semaphore; what it says is added. @return whether it reads as one
-bool add_part(std::string_view text, Mode with_others, NameQueue& queue) {
+}  // namespace
+
+std::optional<NameQueue> parse_queue(std::string_view reply) {
+  NameQueue queue;
   std::vector<HeldWithOthers> holders;
-  if (!take_waiters(text, with_others, queue.waiters)) return false;
-  if (!take_holders(text, with_others, holders)) return false;
-  const std::optional<Answer> answer = Answer::parse(text);
-  if (!answer) return false;
-  if (answer->kind != Answer::Kind::held && answer->kind != Answer::Kind::free) return false;
-  queue.waiters_in_all = queue.waiters_in_all.value_or(0) + answer->waiters;
+  if (!take_waiters(reply, queue.waiters) || !take_holders(reply, holders)) return std::nullopt;
+  const std::optional<Answer> answer = Answer::parse(reply);
+  if (!answer) return std::nullopt;
+  if (answer->kind != Answer::Kind::held && answer->kind != Answer::Kind::free) return std::nullopt;
+  queue.waiters_in_all = answer->waiters;
   const std::optional<Holder> holder =
       answer->kind == Answer::Kind::held ? answer->holder() : std::nullopt;
   if (holder && holders.empty()) {
@@ -230,16 +231,6 @@ bool add_part(std::string_view text, Mode with_others, NameQueue& queue) {
     each.entry.age = age_of(each.number, answer->now);
     queue.holders.push_back(std::move(each.entry));
   }
-  return true;
-}
-
-}  // namespace
-
-std::optional<NameQueue> parse_queue(std::string_view reply) {
-  NameQueue queue;
-  const std::optional<std::string_view> of_lock = take_bytes(reply, reply.size());
-  if (!of_lock || !add_part(*of_lock, Mode::shared, queue)) return std::nullopt;
-  if (!reply.empty() && !add_part(reply, Mode::permit, queue)) return std::nullopt;
   return queue;
 }
 

@@ -13,9 +13,10 @@
 
 namespace mortise::redis {
 
-/// @return the pattern of the keys of all locks whose names begin so; nothing in it but its end is
-/// more than a byte that has to be there.
-[[nodiscard]] std::string key_pattern(std::string_view prefix, std::string_view name_prefix);
+/// @return the pattern of the Redis keys of all locks, semaphores or keys whose names begin so;
+/// nothing in it but its end is more than a byte that has to be there.
+[[nodiscard]] std::string key_pattern(std::string_view prefix, std::string_view name_prefix,
+                                      Mode mode);
 
 /// Where a list goes on: the server's own cursor, and behind it the names for which there was no
 /// room on the page before. A server tells at least all that lie in one slot of its table.
@@ -47,7 +48,8 @@ struct ClusterCursor {
 };
 
 /// @return what the server told, and where it goes on; nothing = it makes no sense
-[[nodiscard]] std::optional<ListCursor> parse_list(std::string_view prefix, std::string_view reply);
+[[nodiscard]] std::optional<ListCursor> parse_list(std::string_view prefix, Mode mode,
+                                                   std::string_view reply);
 
 /// @return the same of a queue
 [[nodiscard]] std::optional<NameQueue> parse_queue(std::string_view reply);

@@ -15,15 +15,11 @@ namespace {
 
 // What asks only runs one script.
 std::uint8_t script_of(const Call& call) {
-  constexpr unsigned of_keys = 8;
-  if (call.mode() == Mode::once)
-    return static_cast<std::uint8_t>(of_keys + static_cast<unsigned>(call.kind));
-  // Of kinds that no key has, and that have their places behind those of keys.
-  const auto kind = static_cast<std::uint8_t>(call.kind);
-  if (call.kind >= Call::Kind::list) return kind + 4;
+  constexpr unsigned of_keys = 16;
   const bool asks =
       call.kind == Call::Kind::check || (call.kind == Call::Kind::force && !call.found);
-  return static_cast<std::uint8_t>(asks ? Call::Kind::inspect : call.kind);
+  const auto kind = static_cast<unsigned>(asks ? Call::Kind::inspect : call.kind);
+  return static_cast<std::uint8_t>(kind + (call.mode() == Mode::once ? of_keys : 0));
 }
 
 }  // namespace
@@ -280,8 +276,7 @@ void RedisBackend::write(const Server& server, std::string& bytes, Call& call) {
       if (call.found) {
         requests_.force_release(bytes, passage, *call.forced(), *call.found);
       } else if (call.kind == Call::Kind::force) {
-        requests_.inspect(bytes, passage, *call.forced(),
-                          call.of_permits ? Mode::permit : Mode::exclusive);
+        requests_.inspect(bytes, passage, *call.forced());
       } else {
         requests_.inspect(bytes, passage, call.inspection()->name());
       }

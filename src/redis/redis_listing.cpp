@@ -38,9 +38,9 @@ void RedisBackend::queue(const std::shared_ptr<QueueLook>& operation) {
 }
 
 void RedisBackend::answered_list(Server& server, const Call& call, const std::string& text) {
-  std::optional<ListCursor> list = parse_list(settings_.prefix, text);
-  if (!list) return nonsense(server, call);
   auto& listing = static_cast<Listing&>(*call.operation);
+  std::optional<ListCursor> list = parse_list(settings_.prefix, listing.mode(), text);
+  if (!list) return nonsense(server, call);
   NamePage page = list->take(listing.limit(), listing.prefix());
   if (cluster_) return answered_page(server, call, std::move(page));
   listing.answered(std::move(page));
@@ -49,11 +49,7 @@ void RedisBackend::answered_list(Server& server, const Call& call, const std::st
 void RedisBackend::answered_queue(Server& server, const Call& call, const std::string& text) {
   std::optional<NameQueue> queue = parse_queue(text);
   if (!queue) return nonsense(server, call);
-  auto& look = static_cast<QueueLook&>(*call.operation);
-  // Of the lock and of the semaphore together.
-  if (queue->holders.size() > look.limit()) queue->holders.resize(look.limit());
-  if (queue->waiters.size() > look.limit()) queue->waiters.resize(look.limit());
-  look.answered(*std::move(queue));
+  static_cast<QueueLook&>(*call.operation).answered(*std::move(queue));
 }
 
 // Whether this copy has ended that hold, an earlier one, or its owner: it is over.
@@ -64,17 +60,8 @@ void RedisBackend::answered_force(const Call& call, const Answer& answer) {
   if (operation.done()) return;
   const bool meant = answer.kind == Answer::Kind::held &&
                      operation.means(Token(answer.holder_number * core::tokens_in_a_grant));
-  if (meant) {
-    Answer found = answer;
-    if (call.of_permits) found.holder_mode = Mode::permit;
-    return submit(Call::force(call.forced(), std::make_shared<const Answer>(std::move(found)),
-                              clock_->now()));
-  }
-  if (!operation.of() || call.of_permits) return call.inspection()->answered(std::nullopt);
-  // A certain hold, and not of the lock: of the semaphore of that name, perhaps.
-  Call next = Call::force(call.forced(), nullptr, clock_->now());
-  next.of_permits = true;
-  submit(std::move(next));
+  if (!meant) return call.inspection()->answered(std::nullopt);
+  submit(Call::force(call.forced(), std::make_shared<const Answer>(answer), clock_->now()));
 }
 
 }  // namespace mortise::redis

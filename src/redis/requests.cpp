@@ -76,10 +76,11 @@ void append_call(std::string& out, const Settings& settings, const Script& scrip
 }
 
 /// The same for a key of `Once`, or a semaphore, of which Redisson knows none.
-template <Mode Which, class... Arguments>
-void append_our_call(std::string& out, const Settings& settings, const Script& script,
-                     const Passage& passage, std::string_view name, const Arguments&... arguments) {
-  const std::string key = redis_key(settings.prefix, name, Which);
+template <class... Arguments>
+void append_our_call(Mode which_of_them, std::string& out, const Settings& settings,
+                     const Script& script, const Passage& passage, std::string_view name,
+                     const Arguments&... arguments) {
+  const std::string key = redis_key(settings.prefix, name, which_of_them);
   std::string room;
   const std::string_view which = words_of(script, settings, passage, room);
   append_command(out, std::array{verb_of(passage), which, std::string_view("1"),
@@ -90,6 +91,21 @@ void append_our_call(std::string& out, const Settings& settings, const Script& s
 char queueing_of_ours(const Settings& settings) {
   const QueueMode mode = settings.queue_mode;
   return static_cast<char>(mode == QueueMode::redisson ? QueueMode::fair : mode);
+}
+
+/// What an administrator asks of a name, or does to it: in each mode the same script.
+/// @param of_keys the same with the part that a key's record needs
+template <class... Arguments>
+void append_asked(Mode mode, std::string& out, const Settings& settings, const Script& script,
+                  const Script& of_keys, const Passage& passage, std::string_view name,
+                  const Arguments&... arguments) {
+  if (mode == Mode::exclusive) {
+    const Flags flags({static_cast<char>(settings.queue_mode)}, settings.remembered);
+    return append_call(out, settings, script, passage, name, "", flags.view(), arguments...);
+  }
+  const Flags flags({queueing_of_ours(settings)}, settings.remembered);
+  append_our_call(mode, out, settings, mode == Mode::once ? of_keys : script, passage, name, "",
+                  flags.view(), arguments...);
 }
 
 // What a request says of the key's memory, and its label behind that: see scripts/once/record.lua.
@@ -166,9 +182,9 @@ void Requests::acquire(std::string& out, const Passage& passage,
     const Flags flags({queueing_of_ours(settings_), flag(passage.copies), flag(wait), 'p'},
                       settings_.remembered);
     const Digits epoch(passage.epoch);
-    append_our_call<Mode::permit>(out, settings_, scripts::acquire, passage, request.name,
-                                  attempt.view(), flags.view(), epoch, milliseconds(request.lease),
-                                  request.label, Digits(request.permits));
+    append_our_call(Mode::permit, out, settings_, scripts::acquire, passage, request.name,
+                    attempt.view(), flags.view(), epoch, milliseconds(request.lease), request.label,
+                    Digits(request.permits));
     return;
   }
   const bool reads = request.mode == Mode::shared;
@@ -194,11 +210,11 @@ void Requests::cancel(std::string& out, const Passage& passage,
   const Flags flags({mode, flag(passage.copies)}, settings_.remembered);
   const Digits epoch(passage.epoch);
   if (request.mode == Mode::permit) {
-    append_our_call<Mode::permit>(out, settings_, scripts::cancel, passage, request.name,
-                                  attempt.view(), flags.view(), epoch);
+    append_our_call(Mode::permit, out, settings_, scripts::cancel, passage, request.name,
+                    attempt.view(), flags.view(), epoch);
   } else if (request.mode == Mode::once) {
-    append_our_call<Mode::once>(out, settings_, scripts::once::cancel, passage, request.name,
-                                attempt.view(), flags.view(), epoch);
+    append_our_call(Mode::once, out, settings_, scripts::once::cancel, passage, request.name,
+                    attempt.view(), flags.view(), epoch);
   } else {
     append_call(out, settings_, scripts::cancel, passage, request.name, attempt.view(),
                 flags.view(), epoch);
@@ -214,8 +230,8 @@ void Requests::begin(std::string& out, const Passage& passage, const Acquisition
   const Digits lease = milliseconds(request.lease);
   const std::string asked = asked_of(request);
   const auto append = [&](const auto&... conclusion) {
-    append_our_call<Mode::once>(out, settings_, scripts::once::begin, passage, request.name,
-                                attempt.view(), flags.view(), epoch, lease, asked, conclusion...);
+    append_our_call(Mode::once, out, settings_, scripts::once::begin, passage, request.name,
+                    attempt.view(), flags.view(), epoch, lease, asked, conclusion...);
   };
   if (concluded == 0) return append();
   append(Digits(concluded));
@@ -232,8 +248,8 @@ void Requests::conclude(std::string& out, const Passage& passage, const HoldId& 
           : Flags({mode, flag(passage.copies), succeeded ? 'Y' : 'F'}, settings_.remembered);
   const Digits epoch(passage.epoch);
   const auto append = [&](const auto&... outcome) {
-    append_our_call<Mode::once>(out, settings_, scripts::once::conclude, passage, hold.name,
-                                ours.view(), flags.view(), epoch, outcome...);
+    append_our_call(Mode::once, out, settings_, scripts::once::conclude, passage, hold.name,
+                    ours.view(), flags.view(), epoch, outcome...);
   };
   if (conclusion == nullptr) return append();
   append(Digits(static_cast<std::uint64_t>(conclusion->memory->keep.count())), conclusion->bytes);
@@ -243,8 +259,8 @@ void Requests::recall(std::string& out, const Passage& passage, std::string_view
                       const Answer* found) const {
   const Flags flags({queueing_of_ours(settings_)}, settings_.remembered);
   const auto append = [&](const auto&... which) {
-    append_our_call<Mode::once>(out, settings_, scripts::once::recall, passage, key, "",
-                                flags.view(), which...);
+    append_our_call(Mode::once, out, settings_, scripts::once::recall, passage, key, "",
+                    flags.view(), which...);
   };
   if (found == nullptr) return append();
   append(Digits(found->record->number));
@@ -267,8 +283,8 @@ void Requests::release(std::string& out, const Passage& passage, const HoldId& h
   const Digits epoch(passage.epoch);
   const auto append = [&](const auto&... arguments) {
     if (permit) {
-      append_our_call<Mode::permit>(out, settings_, scripts::release, passage, hold.name,
-                                    arguments...);
+      append_our_call(Mode::permit, out, settings_, scripts::release, passage, hold.name,
+                      arguments...);
     } else {
       append_call(out, settings_, scripts::release, passage, hold.name, arguments...);
     }
@@ -323,26 +339,22 @@ void Requests::check(std::string& out, const Passage& passage) const {
               "w");
 }
 
-void Requests::inspect(std::string& out, const Passage& passage, const ForcedRelease& asked,
-                       Mode mode) const {
-  if (!asked.of()) return inspect(out, passage, asked.name());
-  const Digits number(asked.of().value() / core::tokens_in_a_grant);
-  if (mode == Mode::permit) {
-    const Flags flags({queueing_of_ours(settings_)}, settings_.remembered);
-    append_our_call<Mode::permit>(out, settings_, scripts::inspect, passage, asked.name(), "",
-                                  flags.view(), number);
-  } else {
-    const Flags flags({mode_}, settings_.remembered);
-    append_call(out, settings_, scripts::inspect, passage, asked.name(), "", flags.view(), number);
-  }
+void Requests::inspect(std::string& out, const Passage& passage, const ForcedRelease& asked) const {
+  const auto append = [&](const auto&... number) {
+    append_asked(asked.mode(), out, settings_, scripts::inspect, scripts::once::inspect, passage,
+                 asked.name(), number...);
+  };
+  if (!asked.of()) return append();
+  append(Digits(asked.of().value() / core::tokens_in_a_grant));
 }
 
 void Requests::list(std::string& out, const Passage& passage, const Listing& page,
                     std::string_view cursor) const {
   // As long as others wait for that many: a third of a millisecond, if all are ours.
   constexpr std::size_t most_looks = 100;
-  const Flags flags({mode_}, settings_.remembered);
-  const std::string pattern = key_pattern(settings_.prefix, page.prefix());
+  const bool of_locks = page.mode() == Mode::exclusive;
+  const Flags flags({of_locks ? mode_ : queueing_of_ours(settings_)}, settings_.remembered);
+  const std::string pattern = key_pattern(settings_.prefix, page.prefix(), page.mode());
   const Digits looks(std::min(page.limit(), most_looks));
   const Digits prefix(settings_.prefix.size());
   const std::string_view at = cursor.empty() ? std::string_view("0") : cursor;
@@ -353,37 +365,18 @@ void Requests::list(std::string& out, const Passage& passage, const Listing& pag
 }
 
 void Requests::waiters(std::string& out, const Passage& passage, const QueueLook& look) const {
-  const Flags flags({mode_}, settings_.remembered);
-  const bool both = settings_.queue_mode == QueueMode::redisson;
-  const std::string lock = lock_key(settings_.prefix, look.name());
-  const std::string semaphore = redis_key(settings_.prefix, look.name(), Mode::permit);
-  const Digits limit(look.limit());
-  std::string room;
-  std::vector<std::string_view> words{verb_of(passage),
-                                      words_of(scripts::waiters, settings_, passage, room),
-                                      both ? "3" : "2", lock};
-  if (both) words.emplace_back(look.name());
-  words.insert(words.end(), {semaphore, "", flags.view(), limit});
-  append_command(out, words);
+  append_asked(look.mode(), out, settings_, scripts::waiters, scripts::once::waiters, passage,
+               look.name(), Digits(look.limit()));
 }
 
 void Requests::force_release(std::string& out, const Passage& passage, const ForcedRelease& asked,
                              const Answer& found) const {
-  const Flags flags({mode_}, settings_.remembered);
-  if (!asked.of()) {
-    append_call(out, settings_, scripts::force_release, passage, asked.name(), "", flags.view(),
-                found.last_grant());
-    return;
-  }
-  const Digits number(found.holder_number);
-  if (found.holder_mode == Mode::permit) {
-    const Flags ours({queueing_of_ours(settings_)}, settings_.remembered);
-    append_our_call<Mode::permit>(out, settings_, scripts::force_release, passage, asked.name(), "",
-                                  ours.view(), number, "1");
-  } else {
-    append_call(out, settings_, scripts::force_release, passage, asked.name(), "", flags.view(),
-                number, "1");
-  }
+  const auto append = [&](const auto&... which) {
+    append_asked(asked.mode(), out, settings_, scripts::force_release, scripts::once::force_release,
+                 passage, asked.name(), which...);
+  };
+  if (!asked.of()) return append(found.last_grant());
+  append(Digits(found.holder_number), "1");
 }
 
 }  // namespace mortise::redis

@@ -55,9 +55,7 @@ class Requests {
   /// Whether a lock could be written: nothing stays of it, and the server may refuse it.
   void check(std::string& out, const Passage& passage) const;
   /// The same, of the hold that is to be ended, if one is meant.
-  /// @param mode `permit`: of the semaphore of that name
-  void inspect(std::string& out, const Passage& passage, const ForcedRelease& asked,
-               Mode mode) const;
+  void inspect(std::string& out, const Passage& passage, const ForcedRelease& asked) const;
   /// @param cursor where it goes on, as that server said; empty = at the beginning
   void list(std::string& out, const Passage& passage, const Listing& page,
             std::string_view cursor) const;

@@ -38,7 +38,10 @@ namespace once {
 extern const Script begin;
 extern const Script cancel;
 extern const Script conclude;
+extern const Script force_release;
+extern const Script inspect;
 extern const Script recall;
+extern const Script waiters;
 }  // namespace once
 }  // namespace scripts
 

@@ -7,6 +7,7 @@
 #include "base/span.hpp"
 #include "core/terms.hpp"
 #include "runtime/client_state.hpp"
+#include "runtime/mode_support.hpp"
 #include "runtime/raise.hpp"
 #include "runtime/slot.hpp"
 
@@ -27,12 +28,6 @@ namespace {
 runtime::ClientState& opened(const std::shared_ptr<runtime::ClientState>& state) noexcept {
   assert(state && "no member of a moved-from mortise::Client may be called");
   return *state;
-}
-
-Failure without(const Backend& backend, Mode mode, std::string_view words) {
-  const std::string why = backend.why_not(mode);
-  return {Errc::unsupported,
-          backend.describe() + std::string(words) + (why.empty() ? why : ": " + why)};
 }
 
 }  // namespace
@@ -73,11 +68,9 @@ Lock Client::make_lock(std::string_view name, const LockOptions& options) {
   raise_if(core::check(options));
   if (!opened(state_).alive()) throw Error(opened(state_).closed_failure());
   const Backend& backend = opened(state_).backend();
-  const Capabilities can = backend.capabilities();
-  if (options.mode == Mode::shared && can.shared_mode != Support::yes) {
-    throw Error(without(backend, Mode::shared, ": it has no readers, only owners"));
-  }
-  if (options.min_hold > std::chrono::milliseconds(0) && can.min_hold != Support::yes) {
+  raise_if(runtime::check_support(backend, options.mode));
+  if (options.min_hold > std::chrono::milliseconds(0) &&
+      backend.capabilities().min_hold != Support::yes) {
     throw Error({Errc::unsupported, backend.describe() +
                                         ": LockOptions::min_hold: a name is free there as soon as "
                                         "its client is gone; Client::make_once() is remembered"});
@@ -98,10 +91,7 @@ Semaphore Client::make_semaphore(std::string_view name, std::uint32_t permits,
   raise_if(core::check_semaphore(name));
   raise_if(core::check(permits, options));
   if (!opened(state_).alive()) throw Error(opened(state_).closed_failure());
-  const Backend& backend = opened(state_).backend();
-  if (backend.capabilities().permits != Support::yes) {
-    throw Error(without(backend, Mode::permit, ": it has no semaphores"));
-  }
+  raise_if(runtime::check_support(opened(state_).backend(), Mode::permit));
   return {opened(state_).permit(name, Owner::unique()), opened(state_).terms(options, permits)};
 }
 
@@ -109,10 +99,7 @@ Once Client::make_once(std::string_view key, const OnceOptions& options) {
   raise_if(core::check_key(key));
   raise_if(core::check(options));
   if (!opened(state_).alive()) throw Error(opened(state_).closed_failure());
-  Backend& backend = opened(state_).backend();
-  if (backend.capabilities().once != Support::yes) {
-    throw Error(without(backend, Mode::once, ": it cannot remember keys"));
-  }
+  raise_if(runtime::check_support(opened(state_).backend(), Mode::once));
   const LockOptions hold{.lease = options.lease, .label = options.label};
   return {opened(state_).key(key), opened(state_).terms(hold),
           std::make_shared<const Memory>(Memory{

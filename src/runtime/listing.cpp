@@ -11,6 +11,7 @@
 #include "core/terms.hpp"
 #include "runtime/asking.hpp"
 #include "runtime/client_state.hpp"
+#include "runtime/mode_support.hpp"
 #include "runtime/raise.hpp"
 
 #include <string>
@@ -29,9 +30,12 @@ void Listing::answered(NamePage page) {
 
 void QueueLook::answered(NameQueue queue) {
   if (!begin_completion()) return;
-  // Other clients have written them.
-  for (HolderEntry& each : queue.holders) base::make_printable(each.label);
-  for (WaiterEntry& each : queue.waiters) base::make_printable(each.label);
+  const auto finish_entry = [this](auto& entry) {
+    base::make_printable(entry.label);  // another client has written it
+    if (mode_ != Mode::exclusive) entry.mode = mode_;
+  };
+  for (HolderEntry& each : queue.holders) finish_entry(each);
+  for (WaiterEntry& each : queue.waiters) finish_entry(each);
   queue_ = std::move(queue);
   finish();
 }
@@ -56,6 +60,18 @@ Failure check_limits(std::size_t limit, std::chrono::nanoseconds wait) {
   return {};
 }
 
+/// What a caller means by a name is a lock, a semaphore or a key.
+Failure check_name(std::string_view name, Mode mode) {
+  if (mode == Mode::once) return core::check_key(name);
+  return mode == Mode::permit ? core::check_semaphore(name) : core::check_name(name);
+}
+
+/// A store without readers still lists its locks if a caller asks for `Mode::shared`.
+Failure check_space(ClientState& client, Mode mode) {
+  if (!client.alive()) return client.closed_failure();
+  return runtime::check_support(client.backend(), space_of(mode));
+}
+
 Failure list_page(ClientState& client, std::string_view prefix, const ListOptions& options,
                   NamePage& page) {
   if (Failure bad = check_limits(options.limit, options.wait)) return bad;
@@ -63,8 +79,9 @@ Failure list_page(ClientState& client, std::string_view prefix, const ListOption
     return wrong("a prefix of " + std::to_string(prefix.size()) + " bytes; no name has more than " +
                  std::to_string(core::longest_name));
   }
+  if (Failure none = check_space(client, options.mode)) return none;
   const auto listing =
-      std::make_shared<Listing>(std::string(prefix), options.cursor, options.limit);
+      std::make_shared<Listing>(std::string(prefix), options.cursor, options.limit, options.mode);
   Failure failure = ask(client, *listing, options.wait, Errc::unavailable,
                         [&](Backend& backend) { backend.list(listing); });
   if (!failure) page = listing->page();
@@ -74,8 +91,9 @@ Failure list_page(ClientState& client, std::string_view prefix, const ListOption
 Failure look_at(ClientState& client, std::string_view name, const QueueOptions& options,
                 NameQueue& queue) {
   if (Failure bad = check_limits(options.limit, options.wait)) return bad;
-  if (Failure bad = core::check_name(name)) return bad;
-  const auto look = std::make_shared<QueueLook>(std::string(name), options.limit);
+  if (Failure bad = check_name(name, options.mode)) return bad;
+  if (Failure none = check_space(client, options.mode)) return none;
+  const auto look = std::make_shared<QueueLook>(std::string(name), options.limit, options.mode);
   Failure failure = ask(client, *look, options.wait, Errc::unavailable,
                         [&](Backend& backend) { backend.queue(look); });
   if (!failure) queue = look->queue();
@@ -85,11 +103,18 @@ Failure look_at(ClientState& client, std::string_view name, const QueueOptions& 
 Failure end_hold(ClientState& client, std::string_view name, const ForceOptions& options,
                  std::vector<Holder>& ended) {
   if (Failure bad = check_limits(1, options.wait)) return bad;
-  if (Failure bad = core::check_name(name)) return bad;
-  const auto release = std::make_shared<ForcedRelease>(std::string(name), options.of);
+  if (Failure bad = check_name(name, options.mode)) return bad;
+  if (options.mode == Mode::permit && !options.of) {
+    return wrong("a permit is ended by its token, which Client::queue() tells");
+  }
+  if (Failure none = check_space(client, options.mode)) return none;
+  const auto release = std::make_shared<ForcedRelease>(std::string(name), options.of, options.mode);
   Failure failure = ask(client, *release, options.wait, Errc::in_doubt,
                         [&](Backend& backend) { backend.force_release(release); });
-  if (!failure && release->holder()) ended.push_back(*release->holder());
+  if (!failure && release->holder()) {
+    ended.push_back(*release->holder());
+    if (release->mode() != Mode::exclusive) ended.back().mode = release->mode();
+  }
   return failure;
 }
 

@@ -147,6 +147,7 @@ struct Call {
     check_parent,  ///< a node above that
     check_list,    ///< the list of those that are beside it
     force,         ///< the list before the head is removed
+    force_kept,    ///< of a key: what is kept, before that list
     force_head,
     force_remove,
     shelf,          ///< how often something was removed from it, before what is kept is read
@@ -169,7 +170,7 @@ struct Call {
     tidy_look,      ///< what is kept of a key
     tidy_queue,     ///< the list, which tells whether it runs
     gather,         ///< a list, and a look at each of what it tells: see zookeeper_listing.cpp
-    gather_queue,   ///< one of the lists that a queue is told from
+    gather_queue,   ///< one of those that a queue is told from, or the keys of a shelf
     gather_name,    ///< the name of a lock whose node is called by its digest
     ignore,
   };

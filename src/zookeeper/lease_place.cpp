@@ -39,8 +39,14 @@ std::optional<std::uint32_t> permits_of(std::string_view node) {
 }  // namespace
 
 GatePlace GatePlace::of(std::string_view root, std::string_view name) {
-  const std::string path = lock_path(std::string(root).append(semaphores), name);
-  return {.name = path, .leases = path + "/leases", .locks = path + "/locks"};
+  const std::string path = lock_path(semaphores_path(root), name);
+  return {.name = path, .leases = leases_below(path), .locks = path + "/locks"};
+}
+
+std::string semaphores_path(std::string_view root) { return std::string(root).append(semaphores); }
+
+std::string leases_below(std::string_view semaphore) {
+  return std::string(semaphore).append("/leases");
 }
 
 std::string lease_prefix(const AttemptId& attempt, std::uint32_t round, std::uint32_t permits) {

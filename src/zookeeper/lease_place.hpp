@@ -22,6 +22,11 @@ struct GatePlace {
   static GatePlace of(std::string_view root, std::string_view name);
 };
 
+/// @return the node below which all semaphores are.
+[[nodiscard]] std::string semaphores_path(std::string_view root);
+/// @return where the permits are, given the node of a semaphore.
+[[nodiscard]] std::string leases_below(std::string_view semaphore);
+
 /// @return what a permit's node begins with, in an attempt's n-th round: "<16 hexadecimal
 /// digits>-<how many there are>-lease-".
 [[nodiscard]] std::string lease_prefix(const AttemptId& attempt, std::uint32_t round,

@@ -58,26 +58,43 @@ std::string lock_path(std::string_view root, std::string_view name) {
 
 bool is_digest(std::string_view node) { return node.starts_with(digest_mark); }
 
+std::optional<std::string> name_by(std::string_view node) {
+  if (is_digest(node)) return std::string();
+  std::optional<std::string> name = base::name_in_path(node);
+  return name && !name->empty() ? name : std::nullopt;
+}
+
 std::string_view name_to_keep(std::string_view name) {
   return base::path_name(name).size() > longest_component ? name : std::string_view();
 }
 
 std::string keys_path(std::string_view root) { return std::string(root).append(keys); }
 
+std::string queues_path(std::string_view root) { return keys_path(root).append(queues); }
+
+std::string shelf_beside(std::string_view root, std::string_view digits) {
+  return keys_path(root).append(memories).append(1, '/').append(digits);
+}
+
 std::string shelf_path(std::string_view root, std::size_t which) {
   const std::string digits = hexadecimal(which % shelves);
-  return keys_path(root).append(memories).append(1, '/').append(
-      digits.substr(digits.size() - digits_of_a_shelf));
+  return shelf_beside(root, std::string_view(digits).substr(digits.size() - digits_of_a_shelf));
+}
+
+// The mark of a long key is a part of the digest that its node is called by.
+std::optional<std::string> mark_by(std::string_view kept) {
+  if (is_digest(kept)) return std::string(kept.substr(digest_mark.size(), digits_of_a_mark));
+  const std::optional<std::string> name = name_by(kept);
+  return name ? std::optional(mark_of(*name)) : std::nullopt;
 }
 
 std::string queue_beside(std::string_view root, std::string_view shelf) {
-  return keys_path(root).append(queues).append(shelf.substr(shelf.rfind('/')));
+  return queues_path(root).append(shelf.substr(shelf.rfind('/')));
 }
 
 KeyPlace KeyPlace::of(std::string_view root, std::string_view key) {
   KeyPlace place{.mark = mark_of(key)};
-  place.shelf = keys_path(root).append(memories).append(1, '/').append(
-      std::string_view(place.mark).substr(0, digits_of_a_shelf));
+  place.shelf = shelf_beside(root, std::string_view(place.mark).substr(0, digits_of_a_shelf));
   place.queue = queue_beside(root, place.shelf);
   place.kept = lock_path(place.shelf, key);
   return place;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,9 @@ namespace mortise::zookeeper {
 
 /// @return whether a node is called by the digest of its name.
 [[nodiscard]] bool is_digest(std::string_view node);
+
+/// @return the name that a node is called by; nothing = it is none. Empty: the node keeps its name.
+[[nodiscard]] std::optional<std::string> name_by(std::string_view node);
 
 /// @return what the node of a name has to hold, so that it is never taken for the node of another
 /// name: the name, if the node is called by its digest; nothing otherwise.
@@ -42,6 +46,12 @@ struct KeyPlace {
 
 /// @return the node below which all keys are.
 [[nodiscard]] std::string keys_path(std::string_view root);
+/// @return the node below which each shelf that is in use has its queue.
+[[nodiscard]] std::string queues_path(std::string_view root);
+/// @return the shelf that belongs to a queue: "3f".
+[[nodiscard]] std::string shelf_beside(std::string_view root, std::string_view digits);
+/// @return the mark of a key by the node of what is kept of it; nothing = it is none.
+[[nodiscard]] std::optional<std::string> mark_by(std::string_view kept);
 
 /// How many shelves there are.
 inline constexpr std::size_t shelves = 256;

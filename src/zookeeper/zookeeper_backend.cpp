@@ -331,9 +331,7 @@ void ZooKeeperBackend::force_release(const std::shared_ptr<ForcedRelease>& opera
 
 void ZooKeeperBackend::submit(Step step, const std::shared_ptr<Operation>& operation) {
   if (step == Step::check) return submit({.step = step, .operation = operation});
-  submit_by_name({.step = step,
-                  .operation = operation,
-                  .path = lock_path(settings_.root, static_cast<Inspection&>(*operation).name())});
+  submit_by_name({.step = step, .operation = operation, .path = queue_path(*operation)});
 }
 
 void ZooKeeperBackend::submit(Call call) {
@@ -342,6 +340,7 @@ void ZooKeeperBackend::submit(Call call) {
   switch (call.step) {
     case Step::check: sent = send_check(session, call); break;
     case Step::name: sent = session.get_in_sync(compared_node(call), call); break;
+    case Step::force: sent = send_force(session, call); break;
     case Step::force_remove: sent = session.remove(call.path, call); break;
     case Step::look_up:
     case Step::recognise: sent = send_look(session, call); break;

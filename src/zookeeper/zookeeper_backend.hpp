@@ -157,6 +157,7 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
   void submit_by_name(Call call);
   void compared(Call call, const Reply& reply);
   [[nodiscard]] std::string compared_node(const Call& call) const;
+  [[nodiscard]] std::string queue_path(const Operation& operation) const;
   [[nodiscard]] Failure other_name(const std::string& node) const;
 
   // Readers.
@@ -256,15 +257,21 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
                                                  const Session& session) const;
   void replied_to_one_shot(Session& session, const Call& call, const Reply& reply);
   void looked_for_holders(Session& session, const Call& call, const Reply& reply);
+  [[nodiscard]] bool send_force(Session& session, Call call);
   void force(Session& session, const Call& call, const Children& children);
-  void force_no_more(const Call& call);
+  void force_runner(const Call& call, const Children& children);
+  void learn_for_force(const Call& call, const Reply& reply);
   void forced(const Call& call, const Reply& reply);
+  void end_by_force(const Call& call);
 
   // Lists.
   void gathered(Session& session, const Call& call, const Reply& reply);
+  static void looked_at_part(const Call& call, const Reply& reply);
   void gather_again(const Call& call);
   [[nodiscard]] bool send_gathering(Session& session, const Call& call);
-  void gathered_queue(Session& session, const Call& call, const Children& children);
+  void gathered_queue(Session& session, const Call& call, const Reply& reply);
+  void gathered_shelves(Session& session, const Call& call, const Children& children);
+  void gathered_shelf(Session& session, const Call& call, const Children& children);
   void look_at_each(Session& session, const Call& call,
                     const std::shared_ptr<Gathering>& gathering);
   [[nodiscard]] static bool send_name_look(Session& session, const std::string& path, Call each);

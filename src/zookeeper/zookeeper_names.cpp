@@ -15,6 +15,12 @@ const std::string& name_in(const Operation& operation) {
   return static_cast<const Inspection&>(operation).name();
 }
 
+Mode mode_in(const Operation& operation) {
+  if (const auto* const look = dynamic_cast<const QueueLook*>(&operation)) return look->mode();
+  const auto* const forced = dynamic_cast<const ForcedRelease*>(&operation);
+  return forced != nullptr ? forced->mode() : Mode::exclusive;
+}
+
 }  // namespace
 
 Failure ZooKeeperBackend::other_name(const std::string& node) const {
@@ -45,20 +51,18 @@ void ZooKeeperBackend::told_of_name(const ContenderPtr& contender, const Reply& 
   drive(contender);
 }
 
-// What is asked once goes on when both nodes are known: the lock's, and the semaphore's of that
-// name.
+// What is asked once goes on when the node is known. (Of a key its record is read anyway.)
 void ZooKeeperBackend::submit_by_name(Call call) {
-  if (!name_to_keep(name_in(*call.operation)).empty()) {
+  if (mode_in(*call.operation) != Mode::once && !name_to_keep(name_in(*call.operation)).empty()) {
     call.next = std::exchange(call.step, Step::name);
-    call.count = 0;
   }
   submit(std::move(call));
 }
 
 std::string ZooKeeperBackend::compared_node(const Call& call) const {
   const std::string& name = name_in(*call.operation);
-  return call.count == 0 ? lock_path(settings_.root, name)
-                         : GatePlace::of(settings_.root, name).name;
+  return mode_in(*call.operation) == Mode::permit ? GatePlace::of(settings_.root, name).name
+                                                  : lock_path(settings_.root, name);
 }
 
 void ZooKeeperBackend::compared(Call call, const Reply& reply) {
@@ -68,11 +72,20 @@ void ZooKeeperBackend::compared(Call call, const Reply& reply) {
     });
     return;
   }
-  if (++call.count > 1) {
-    call.count = 0;
-    call.step = std::exchange(call.next, Step::ignore);
-  }
+  call.step = std::exchange(call.next, Step::ignore);
   submit(std::move(call));
+}
+
+// The list that tells who holds a name, of whatever mode.
+std::string ZooKeeperBackend::queue_path(const Operation& operation) const {
+  const std::string& name = name_in(operation);
+  switch (mode_in(operation)) {
+    case Mode::permit: return GatePlace::of(settings_.root, name).leases;
+    case Mode::once: return KeyPlace::of(settings_.root, name).queue;
+    case Mode::exclusive:
+    case Mode::shared: break;
+  }
+  return lock_path(settings_.root, name);
 }
 
 }  // namespace mortise::zookeeper

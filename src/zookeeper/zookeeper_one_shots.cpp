@@ -2,6 +2,7 @@
 // What is asked of the server once, for whoever asks: who holds a lock, whether there is a leader,
 // and the end of others' holds.
 #include "base/mutant.hpp"
+#include "core/figures.hpp"
 #include "zookeeper/gathering.hpp"
 #include "zookeeper/lock_path.hpp"
 #include "zookeeper/zookeeper_backend.hpp"
@@ -35,7 +36,8 @@ void ZooKeeperBackend::replied_to_one_shot(Session& session, const Call& call, c
   const bool again =
       reply.code == Code::unknown || reply.code == Code::ended || reply.code == Code::not_done;
   if (again) {
-    if (call.step == Step::check_list) return;  // with it what comes behind it
+    // With them what comes behind them.
+    if (call.step == Step::check_list || call.step == Step::force_kept) return;
     // Of several looks the first one that fails asks for all of them.
     if (call.step == Step::force_head) call.gathering->over = true;
     outbox_.push_back(call);
@@ -56,6 +58,7 @@ void ZooKeeperBackend::replied_to_one_shot(Session& session, const Call& call, c
     case Step::look_up_gone: return looked_up(session, call, reply);
     case Step::recognise: return recognised(call, reply);
     case Step::check_list: return;
+    case Step::force_kept: return learn_for_force(call, reply);
     case Step::force_head:
     case Step::force_remove: return forced(call, reply);
     default: return looked_for_holders(session, call, reply);
@@ -88,17 +91,40 @@ void ZooKeeperBackend::looked_for_holders(Session& session, const Call& call, co
                                  .count = place.waiters()}));
 }
 
-// Who has it is looked at, all of them: readers are several. A certain hold may be a permit of the
-// semaphore of that name, which is looked at behind the lock.
+bool ZooKeeperBackend::send_force(Session& session, Call call) {
+  const auto& asked = static_cast<const ForcedRelease&>(*call.operation);
+  if (asked.mode() != Mode::once) return session.list_in_sync(call.path, std::move(call));
+  // In front of the list, so that who runs it by what is kept is in the list, if it still does.
+  call.memo = std::make_shared<Memo>();
+  Call kept = call;
+  kept.step = Step::force_kept;
+  kept.path = KeyPlace::of(settings_.root, asked.name()).kept;
+  const std::string path = kept.path;
+  return session.get_in_sync(path, std::move(kept)) && session.list(call.path, call);
+}
+
+void ZooKeeperBackend::learn_for_force(const Call& call, const Reply& reply) {
+  if (reply.code != Code::ok) return;  // nothing is kept: nobody runs it
+  const auto asked = std::static_pointer_cast<ForcedRelease>(call.operation);
+  std::optional<Memo> read = Memo::read(reply);
+  if (read && read->is_of(asked->name())) {
+    *call.memo = *std::move(read);
+  } else {
+    then([asked, why = not_of_that_key(call.path, read.has_value())] { asked->failed(why); });
+  }
+}
+
+// Who has it is looked at, all of them: readers are several, and so are those who have permits.
 void ZooKeeperBackend::force(Session& session, const Call& call, const Children& children) {
-  const bool lock = call.path == lock_path(settings_.root,
-                                           static_cast<const Inspection&>(*call.operation).name());
+  const auto asked = std::static_pointer_cast<ForcedRelease>(call.operation);
+  if (asked->mode() == Mode::once) return force_runner(call, children);
   auto gathering = std::make_shared<Gathering>();
-  for (const std::string_view node : lock ? holders_of(children) : permits_held(children)) {
+  const bool permits = asked->mode() == Mode::permit;
+  for (const std::string_view node : permits ? permits_held(children) : holders_of(children)) {
     gathering->parts.push_back({.node = path_below(call.path, node)});
   }
   gathering->awaited = gathering->parts.size();
-  if (gathering->awaited == 0) return force_no_more(call);
+  if (gathering->awaited == 0) return then([asked] { asked->answered(std::nullopt); });
   const std::size_t waiters = Place::of(children, {}).waiters();
   for (std::size_t i = 0; i < gathering->parts.size(); ++i) {
     gathering->parts[i].holder.waiters = waiters;
@@ -111,13 +137,27 @@ void ZooKeeperBackend::force(Session& session, const Call& call, const Children&
   }
 }
 
-void ZooKeeperBackend::force_no_more(const Call& call) {
+// Whoever runs it is known by what is kept. With its node it cannot write an outcome any more, and
+// what is kept says "pending", as after its death.
+void ZooKeeperBackend::force_runner(const Call& call, const Children& children) {
   const auto asked = std::static_pointer_cast<ForcedRelease>(call.operation);
-  std::string leases = GatePlace::of(settings_.root, asked->name()).leases;
-  if (asked->of() && call.path != leases) {
-    return submit_by_name({.step = Step::force, .operation = asked, .path = std::move(leases)});
+  const Kept& kept = call.memo->kept;
+  const std::string_view node =
+      call.memo->pending() ? find_prefix(children, kept.runner) : std::string_view();
+  const Token token(kept.record.number * core::tokens_in_a_grant);
+  if (node.empty() || !asked->means(token)) {
+    return then([asked] { asked->answered(std::nullopt); });
   }
-  then([asked] { asked->answered(std::nullopt); });
+  const std::string mark = KeyPlace::of(settings_.root, asked->name()).mark;
+  Call ending = call;
+  ending.gathering = std::make_shared<Gathering>();
+  ending.gathering->parts.push_back({.node = path_below(call.path, node),
+                                     .there = true,
+                                     .holder = {.label = kept.label.substr(0, core::longest_label),
+                                                .token = token,
+                                                .waiters = marked(children, mark).size() - 1,
+                                                .mode = Mode::once}});
+  end_by_force(ending);
 }
 
 void ZooKeeperBackend::forced(const Call& call, const Reply& reply) {
@@ -140,12 +180,17 @@ void ZooKeeperBackend::forced(const Call& call, const Reply& reply) {
   if (gone) return submit(Step::force, asked);  // the next one has it by now
   keep_those_meant(*asked, holders);
   if (base::mutant("zookeeper.force_ends_one_reader") && holders.size() > 1) holders.resize(1);
-  if (holders.empty()) return force_no_more(call);
-  gathering.awaited = holders.size();
-  for (std::size_t i = 0; i < holders.size(); ++i) {
+  if (holders.empty()) return then([asked] { asked->answered(std::nullopt); });
+  end_by_force(call);
+}
+
+void ZooKeeperBackend::end_by_force(const Call& call) {
+  Gathering& gathering = *call.gathering;
+  gathering.awaited = gathering.parts.size();
+  for (std::size_t i = 0; i < gathering.parts.size(); ++i) {
     submit({.step = Step::force_remove,
-            .operation = asked,
-            .path = holders[i].node,
+            .operation = call.operation,
+            .path = gathering.parts[i].node,
             .count = i,
             .gathering = call.gathering});
   }

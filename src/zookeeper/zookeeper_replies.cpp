@@ -178,6 +178,7 @@ void ZooKeeperBackend::replied_to(const ContenderPtr& contender, const Call& cal
     case Step::check_parent:
     case Step::check_list:
     case Step::force:
+    case Step::force_kept:
     case Step::force_head:
     case Step::force_remove:
     case Step::gather:

@@ -124,17 +124,21 @@ MORTISE_TEST(Administering, AQueueTellsEachPermit, Quality::queues_of_many, Qual
   Permit b = gate.acquire({.owner = Owner::unique()});
   Lock lock = one.make_lock("name", {.lease = 60s, .label = "owner"});
   lock.lock();
-  std::vector<HolderEntry> holders = asking.queue("name", in_time).holders;
-  ASSERT_EQ(holders.size(), 3U);
+  const QueueOptions of_permits{.wait = patience, .mode = Mode::permit};
+  std::vector<HolderEntry> holders = asking.queue("name", of_permits).holders;
+  ASSERT_EQ(holders.size(), 2U);
   expect_tells(holders, "permits", a.token(), Mode::permit);
   expect_tells(holders, "permits", b.token(), Mode::permit);
-  expect_tells(holders, "owner", lock.token(), Mode::exclusive);
-  lock.unlock();
+  EXPECT_EQ(
+      asking.queue("name", {.limit = 1, .wait = patience, .mode = Mode::permit}).holders.size(),
+      1U);
+  EXPECT_EQ(asking.queue("name", in_time).holders.size(), 1U) << "the lock has its own";
   a.unlock();
-  holders = asking.queue("name", in_time).holders;
+  holders = asking.queue("name", of_permits).holders;
   ASSERT_EQ(holders.size(), 1U);
   expect_tells(holders, "permits", b.token(), Mode::permit);
   b.unlock();
+  lock.unlock();
 }
 
 MORTISE_TEST(Administering, ANameThatIsReadIsListed, Quality::lists, Quality::shared) {
@@ -202,9 +206,10 @@ MORTISE_TEST(Administering, OnePermitIsEnded, Quality::forces, Quality::permits)
   Permit a = gate.acquire({.owner = Owner::unique()});
   Permit b = gate.acquire({.owner = Owner::unique()});
   ASSERT_FALSE(theirs.try_acquire());
-  EXPECT_TRUE(other.force_release("name", {.wait = patience}).empty()) << "nobody has the lock";
-  const std::vector<Holder> ended =
-      other.force_release("name", {.of = a.token(), .wait = patience});
+  EXPECT_TRUE(other.force_release("name", {.of = a.token(), .wait = patience}).empty())
+      << "nobody has the lock";
+  const ForceOptions meant{.of = a.token(), .wait = patience, .mode = Mode::permit};
+  const std::vector<Holder> ended = other.force_release("name", meant);
   ASSERT_EQ(ended.size(), 1U);
   EXPECT_EQ(ended.front().label, "permits");
   EXPECT_EQ(ended.front().token, a.token());
@@ -212,7 +217,7 @@ MORTISE_TEST(Administering, OnePermitIsEnded, Quality::forces, Quality::permits)
   Permit c = theirs.try_acquire();
   EXPECT_TRUE(c);
   EXPECT_FALSE(theirs.acquire({.wait = 0ns, .owner = Owner::unique()}));
-  EXPECT_TRUE(other.force_release("name", {.of = a.token(), .wait = patience}).empty());
+  EXPECT_TRUE(other.force_release("name", meant).empty());
   EXPECT_GT(b.valid_for(), 0ns);
 }
 

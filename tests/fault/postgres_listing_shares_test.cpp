@@ -109,15 +109,16 @@ TEST_F(PostgresSharedListings, AQueueTellsEachPermit) {
   Permit first = take(here);
   Permit second = take(there);
   ASSERT_TRUE(first && second);
-  const NameQueue queue = one.queue("gate", patiently);
+  const QueueOptions of_permits{.wait = patience, .mode = Mode::permit};
+  const NameQueue queue = one.queue("gate", of_permits);
   ASSERT_EQ(queue.holders.size(), 2U);
   EXPECT_EQ(queue.holders[0].mode, Mode::permit);
   EXPECT_EQ(queue.holders[0].token, first.token());
   EXPECT_EQ(queue.holders[1].token, second.token());
   first.unlock();
   second.unlock();
-  EXPECT_TRUE(one.queue("gate", patiently).holders.empty());
-  EXPECT_EQ(one.list("", {.wait = patience}).names, Names{});
+  EXPECT_TRUE(one.queue("gate", of_permits).holders.empty());
+  EXPECT_EQ(one.list("", {.wait = patience, .mode = Mode::permit}).names, Names{});
 }
 
 TEST_F(PostgresSharedListings, SemaphoresAreNotListedAndDelayNoPage) {
@@ -206,7 +207,8 @@ TEST_F(PostgresSharedListings, APermitThatIsEndedComesBackAndIsTold) {
     return take(same).token();
   });
   ASSERT_TRUE(worker.falls_asleep());
-  const std::vector<Holder> ended = administrator.force_release("gate", {.of = first.token()});
+  const std::vector<Holder> ended =
+      administrator.force_release("gate", {.of = first.token(), .mode = Mode::permit});
   ASSERT_EQ(ended.size(), 1U);
   EXPECT_EQ(ended.front().mode, Mode::permit);
   EXPECT_GT(served.get(), second.token());

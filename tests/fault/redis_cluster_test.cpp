@@ -172,7 +172,8 @@ TEST_F(RedisClusterNames, ScriptsAreCalledByTheNameOfTheTextThatIsSent) {
        {&scripts::acquire, &scripts::cancel, &scripts::force_release, &scripts::inspect,
         &scripts::list, &scripts::release, &scripts::renew, &scripts::waiters,
         &scripts::once::begin, &scripts::once::cancel, &scripts::once::conclude,
-        &scripts::once::recall}) {
+        &scripts::once::force_release, &scripts::once::inspect, &scripts::once::recall,
+        &scripts::once::waiters}) {
     const std::string text = redis::cluster_text(*script);
     EXPECT_EQ(talk.expect_ok({"SCRIPT", "LOAD", text}).text, script->cluster_sha) << script->name;
     EXPECT_EQ(text.find("'PUBLISH'"), std::string::npos) << script->name;

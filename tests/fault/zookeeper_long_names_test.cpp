@@ -78,7 +78,10 @@ TEST_F(ZooKeeperLongNames, OfAnotherSemaphoresNodeHaveNoPermits) {
   Client mine = client();
   Semaphore semaphore = mine.make_semaphore(long_name, 2);
   expect_protocol("acquire", failure_of([&] { static_cast<void>(semaphore.acquire()); }));
-  expect_protocol("queue", failure_of([&] { static_cast<void>(mine.queue(long_name)); }));
+  expect_protocol("queue", failure_of([&] {
+                    static_cast<void>(mine.queue(long_name, {.mode = Mode::permit}));
+                  }));
+  EXPECT_TRUE(mine.queue(long_name).holders.empty()) << "the lock has another node";
 }
 
 TEST_F(ZooKeeperLongNames, OfAnotherNamesNodeAreNotLookedAtOrEnded) {

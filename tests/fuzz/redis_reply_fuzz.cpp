@@ -123,7 +123,9 @@ void check_push(const Reply& message) {
 }
 
 void check_listing(const std::string& text) {
-  if (const auto list = parse_list("mortise:", text)) {
+  for (const auto mode : {mortise::Mode::exclusive, mortise::Mode::permit, mortise::Mode::once}) {
+    const auto list = parse_list("mortise:", mode, text);
+    if (!list) continue;
     for (const std::string& name : list->left) {
       expect(!name.empty() && name.size() <= core::longest_name, "a lock's name", name);
     }
@@ -136,9 +138,8 @@ void check_listing(const std::string& text) {
     for (const std::string& name : page.names) expect(name.starts_with("a"), "its prefix", name);
   }
   if (const auto queue = parse_queue(text)) {
-    // Of a lock, and of the semaphore of that name.
-    expect(queue->holders.size() <= 2 * mortise::longest_page, "few");
-    expect(queue->waiters.size() <= 2 * mortise::longest_page, "few");
+    expect(queue->holders.size() <= mortise::longest_page, "few");
+    expect(queue->waiters.size() <= mortise::longest_page, "few");
     expect(queue->waiters_in_all.has_value(), "all are counted");
     for (const auto& waiter : queue->waiters) {
       expect(waiter.label.size() <= core::longest_label, "a short label");

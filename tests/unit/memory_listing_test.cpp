@@ -46,7 +46,7 @@ TEST_F(MemoryListing, MissesNoNameWhileTheTableGrows) {
     grown.store(true);
   });
   do {
-    const NamePage page = store_->list("held/", "", 1'000);
+    const NamePage page = store_->list(Listing("held/", "", 1'000));
     EXPECT_EQ(page.names, names);
     EXPECT_EQ(page.cursor, "");
   } while (!grown.load() && !HasFailure());
@@ -59,7 +59,7 @@ TEST_F(MemoryListing, LetsOthersInBetween) {
   std::atomic<bool> listed{false};
   const std::uint64_t before = store_->requests();
   std::thread lister([&] {
-    static_cast<void>(store_->list("", "", 1'000));
+    static_cast<void>(store_->list(Listing("", "", 1'000)));
     listed.store(true);
   });
   while (store_->requests() == before) std::this_thread::yield();  // it has begun

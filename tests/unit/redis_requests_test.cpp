@@ -188,6 +188,38 @@ TEST_F(RedisRequestsTest, InspectAndForceRelease) {
       << "that one alone";
 }
 
+TEST_F(RedisRequestsTest, WhatIsAskedOfASemaphoreOrAKeyIsAskedOfItsOwnRedisKey) {
+  const auto queue = [](const Requests& requests, Mode mode) {
+    return words_of([&](auto& out) { requests.waiters(out, {}, QueueLook("a", 9, mode)); });
+  };
+  const std::string of_locks(scripts::waiters.sha);
+  const std::string of_keys(scripts::once::waiters.sha);
+  EXPECT_THAT(queue(requests_, Mode::shared),
+              ElementsAre("EVALSHA", of_locks, "1", "m:{a}", "", "f", "9"));
+  EXPECT_THAT(queue(requests_, Mode::permit),
+              ElementsAre("EVALSHA", of_locks, "1", "m:{a}#", "", "f", "9"));
+  EXPECT_THAT(queue(requests_, Mode::once),
+              ElementsAre("EVALSHA", of_keys, "1", "m:{a}!", "", "f", "9"));
+  EXPECT_THAT(queue(with_java_, Mode::exclusive),
+              ElementsAre("EVALSHA", of_locks, "2", "m:{a}", "a", "", "r", "9"));
+  EXPECT_THAT(queue(with_java_, Mode::permit),
+              ElementsAre("EVALSHA", of_locks, "1", "m:{a}#", "", "f", "9"))
+      << "Redisson knows of none";
+  const ForcedRelease forced("a", Token(7 * 1'024), Mode::once);
+  EXPECT_THAT(
+      words_of([&](auto& out) { requests_.inspect(out, {}, forced); }),
+      ElementsAre("EVALSHA", std::string(scripts::once::inspect.sha), "1", "m:{a}!", "", "f", "7"));
+  EXPECT_THAT(words_of([&](auto& out) {
+                requests_.force_release(out, {}, forced, Answer::parse("O 9 5 0 7 0 x").value());
+              }),
+              ElementsAre("EVALSHA", std::string(scripts::once::force_release.sha), "1", "m:{a}!",
+                          "", "f", "7", "1"));
+  const Listing page("b", "", 20, Mode::once);
+  EXPECT_THAT(
+      words_of([&](auto& out) { with_java_.list(out, {}, page, ""); }),
+      ElementsAre("EVALSHA", std::string(scripts::list.sha), "0", "0", "f", "m:{b*}!", "20", "2"));
+}
+
 TEST_F(RedisRequestsTest, WithRedissonTheNameIsASecondKey) {
   const auto request = request_of(attempt, "a b", "x");
   const Words words = words_of([&](auto& out) { with_java_.acquire(out, {}, request, true); });

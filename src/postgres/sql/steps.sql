@@ -30,13 +30,14 @@ BEGIN
     FROM pg_proc, aclexplode(proacl)
    WHERE pronamespace = place AND proname = 'take' AND privilege_type = 'EXECUTE'
      AND grantee NOT IN (0, proowner);
-  -- And whoever could release by force. It was of any hold, without a number, then of locks alone; its name must stay
-  -- one function's.
+  -- And whoever could release by force. It was of any hold, without a number, then of locks alone, then of no keys; its
+  -- name must stay one function's.
   PERFORM set_config('@schema@.administrators', coalesce(string_agg(DISTINCT grantee::text, ' '), ''), true)
     FROM pg_proc, aclexplode(proacl)
    WHERE pronamespace = place AND proname = 'force_release' AND privilege_type = 'EXECUTE'
      AND grantee NOT IN (0, proowner);
-  DROP FUNCTION IF EXISTS @schema@.force_release(bytea), @schema@.force_release(bytea, bigint);
+  DROP FUNCTION IF EXISTS @schema@.force_release(bytea), @schema@.force_release(bytea, bigint),
+                          @schema@.force_release(bytea, bigint, bigint);
   -- What is there already: see the end.
   PERFORM set_config('@schema@.there', coalesce(string_agg(all_of_them.oid::text, ' '), ''), true)
     FROM (SELECT oid FROM pg_class WHERE relnamespace = place

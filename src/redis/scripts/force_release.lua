@@ -2,7 +2,8 @@
 -- Ends a hold, whoever has it, for an administrator. The grant number is raised first, so that the old
 -- holder's renewal and release find nothing and a store that has seen a later token refuses its writes;
 -- the old holder is told. Then the next waiter has its turn. A hold of Redisson's ends as well.
--- Of readers it ends all that had the lock when inspect.lua told of it, or the one that is meant.
+-- Of readers it ends all that had the lock when inspect.lua told of it, or the one that is meant. A key stays pending,
+-- as if its runner had died.
 --
 -- It ends the hold that inspect.lua has told of and no other: where the answer is lost it is sent again,
 -- and by then, or when a copy comes late, the next one has the lock.
@@ -29,7 +30,8 @@ if not foreign and not expelled then
 end
 if R then redis.call('DEL', R) end
 number = math.max(number + 1, now)
-owner, label, held, ends, foreign = '-', '', false, nil, false -- nobody's
+-- Nobody's; but what was asked of a key says whose request it remembers.
+owner, label, held, ends, foreign = '-', run and label or '', false, nil, false
 redis.call('HSET', K, 'o', owned())
 remember(0)
 settle()

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- Which locks are held: one page. Nothing is written, and no lock is kept from anybody for longer than a look at
+-- Which locks are held, which semaphores have a permit in use, or which keys are run: one page. Nothing is written, and no lock is kept from anybody for longer than a look at
 -- as many keys takes, 4 us each. SCAN may tell a key more than once, and tells each that is there all the while.
 --
 -- ARGV  1 where to go on, "0" = at the beginning    3 what the keys look like, as a pattern    4 at how many keys of
@@ -18,7 +18,7 @@ local function readonly(why)
   return type(role) == 'string' and string.find(role, 'role:slave', 1, true) and 'READONLY a replica has no names to tell'
 end
 
--- A hold that Redisson knows of stands as long as Redisson's key does; and so does one of Redisson's own.
+-- A hold of a lock that Redisson knows of stands as long as Redisson's key does; and so does one of Redisson's own.
 local replica
 local function is_held(key)
   local opened, why = pcall(open, key)

@@ -1,14 +1,13 @@
 -- SPDX-License-Identifier: MIT
--- Who holds a lock, each who reads it, and who waits for it, in order of arrival; and behind that the same of the
--- semaphore of that name. So many of them: of who waits all that were left out are counted, and what would make the
--- answer longer than a client reads is left out, too. Redisson's waiters are in no queue, and not told.
+-- Who holds a lock, each who reads it, or who has a permit or runs a key, and who waits for it, in order of arrival. So
+-- many of them: of who waits all that were left out are counted, and what would make the answer longer than a client
+-- reads is left out, too. Redisson's waiters are in no queue, and not told.
 --
--- KEYS  1 the lock; in mode r then the same as Redisson keeps it; the last one is the semaphore
+-- KEYS  1 the lock, the semaphore or the key; in mode r the lock and then the same as Redisson keeps it
 -- ARGV  3 how many at most, of those who wait, and of those who hold it
--- @return of the lock "<length> " and so many bytes:
---   how many wait, each as "<us since it was heard of> <s: to hold it with others; o: alone> <length of its label>
+-- @return how many wait, each as "<us since it was heard of> <s: to hold it with others; o: alone> <length of its label>
 --   <label>", then how many hold it with others, each as "<s or o> <number> <us to the end of its lease> <length of
---   its label> <label>", and the answer of inspect.lua. Then the same of the semaphore, or nothing
+--   its label> <label>", and the answer of inspect.lua
 local most = tonumber(ARGV[3])
 local room = 200000 -- bytes; a reply of 262144 is refused by its reader
 
@@ -35,24 +34,20 @@ local function holders()
   return told
 end
 
-local function tell(key, redisson)
-  open(key, redisson)
-  settle()
-  local told = {}
-  local at = waiting > 0 and front() or 0
-  local tail = waiting > 0 and tonumber(redis.call('HGET', K, 't')) or 0
-  local last = math.min(tail, at + PLACES)
-  while at < last and #told < most do
-    local read = places(at, math.min(64, last - at))
-    for i = 1, #read do
-      local w = parse(read[i], at)
-      if w then note(told, digits(math.max(now - w.contact, 0)) .. ' ' .. (w.reader and 's' or 'o'), w.label) end
-      at = at + 1
+open(KEYS[1], KEYS[2])
+settle()
+local told = {}
+local at = waiting > 0 and front() or 0
+local tail = waiting > 0 and tonumber(redis.call('HGET', K, 't')) or 0
+local last = math.min(tail, at + PLACES)
+while at < last and #told < most do
+  local read = places(at, math.min(64, last - at))
+  for i = 1, #read do
+    local w = parse(read[i], at)
+    if w then
+      note(told, digits(math.max(now - w.contact, 0)) .. ' ' .. (w.reader and 's' or 'o'), run and shown(w.label) or w.label)
     end
+    at = at + 1
   end
-  return list(told) .. list(holders()) .. occupied(held and 'O' or 'E')
 end
-
-local of_lock = tell(KEYS[1], MODE == 'r' and KEYS[2] or nil)
-local of_semaphore = tell(KEYS[#KEYS])
-return #of_lock .. ' ' .. of_lock .. (number > 0 and of_semaphore or '')
+return list(told) .. list(holders()) .. occupied(held and 'O' or 'E')

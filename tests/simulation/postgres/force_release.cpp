@@ -60,7 +60,8 @@ Task<void> expel(Session& session, const std::string& name, std::optional<std::i
 
 Task<Rows> force_release(Session& session, const std::string& name,
                          std::optional<std::int64_t> of_number,
-                         std::optional<std::int64_t> of_permit) {
+                         std::optional<std::int64_t> of_permit,
+                         std::optional<std::int64_t> of_run) {
   if (session.db.options.applications.contains(session.user())) {
     throw SqlError("42501", "permission denied for function force_release");
   }
@@ -74,6 +75,10 @@ Task<Rows> force_release(Session& session, const std::string& name,
   if (of_permit ? *of_permit != 0 : !of_number) {
     Task<void> of_semaphore = expel(session, gate_name(name), of_permit, rows);
     co_await of_semaphore;
+  }
+  if (of_run && *of_run != 0) {
+    Task<void> of_key = expel(session, run_name(name), of_run, rows);
+    co_await of_key;
   }
   co_return rows;
 }

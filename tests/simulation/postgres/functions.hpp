@@ -146,7 +146,7 @@ Task<std::string> forget_key(Session& session, const std::string& key, std::int6
 Rows look_key(const Session& session, const std::string& key);
 Task<Rows> force_release(Session& session, const std::string& name,
                          std::optional<std::int64_t> of_number,
-                         std::optional<std::int64_t> of_permit);
+                         std::optional<std::int64_t> of_permit, std::optional<std::int64_t> of_run);
 Task<bool> guard(Session& session, const std::string& name, std::int64_t number);
 Task<std::string> lock_in(Session& session, const std::string& name, std::int64_t wait);
 Task<Value> look(Session& session, const TakeRequest& request);

@@ -130,7 +130,9 @@ Task<Rows> call(Session& session, Statement statement, const std::vector<Argumen
       std::optional<std::int64_t> permit;
       if (all.size() > 1) number = argument(all, 1).as_number();
       if (all.size() > 2) permit = argument(all, 2).as_number();
-      Task<Rows> force_it = force_release(session, name, number, permit);
+      std::optional<std::int64_t> run;
+      if (all.size() > 3) run = argument(all, 3).as_number();
+      Task<Rows> force_it = force_release(session, name, number, permit, run);
       co_return co_await force_it;
     }
   }

@@ -140,11 +140,15 @@ class Questions {
 
   Question force_release() {
     const Hold its = chance(50) ? hold() : sharer(chance(50));
-    const std::string arguments = chance(30) ? "($1)" : chance(20) ? "($1, $2)" : "($1, $2, $3)";
+    // Of the lock, of the semaphore, and of the key of that name.
+    const std::size_t of = chance(30) ? 0 : 1 + pick(3);
+    const std::string arguments = std::string("($1, $2, $3, $4").substr(0, 3 + 4 * of) + ")";
     std::vector<std::int64_t> number;
-    if (arguments != "($1)") number.push_back(chance(40) ? -its.number : its.number);
-    if (arguments == "($1, $2, $3)") number.push_back(chance(40) ? -its.number : its.number);
-    if (number.size() == 2 && chance(40)) number[pick(2)] = 0;
+    for (std::size_t i = 0; i < of; ++i) number.push_back(chance(40) ? -its.number : its.number);
+    if (of == 3) {
+      if (const auto run = committed(run_name(its.name))) number[2] = -run->number;
+    }
+    if (of > 1 && chance(40)) number[pick(of)] = 0;
     Question question =
         call("SELECT * FROM " + schema_ + ".force_release" + arguments, {its.name}, number);
     const auto micros = [](const std::string& column) {

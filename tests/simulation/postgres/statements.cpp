@@ -115,7 +115,7 @@ StatementTexts::StatementTexts(const std::string& schema) {
   };
   at_home("guard($1, $2)", Statement::guard, 3);
   at_home("conclude_in($1, $2, $3, true, $4, $5)", Statement::conclude_in, 6);
-  for (const char* const arguments : {"($1)", "($1, $2)", "($1, $2, $3)"}) {
+  for (const char* const arguments : {"($1)", "($1, $2)", "($1, $2, $3)", "($1, $2, $3, $4)"}) {
     known_.emplace("SELECT * FROM " + schema + ".force_release" + arguments,
                    Statement::force_release);
   }
