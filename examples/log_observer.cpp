@@ -26,7 +26,9 @@ class LogObserver final : public mortise::Observer {
   void failed(const mortise::Event& event, const mortise::Failure& why) noexcept override {
     line("failed", event, why.words());  // an early warning: it is tried again
   }
-  void contended(const mortise::Event& event) noexcept override { line("contended", event); }
+  void wait_ended(const mortise::Event& event, const mortise::Failure& why) noexcept override {
+    if (why) line("gave_up", event, why.words());  // timeout, cancelled, closed, or an error
+  }
   void released(const mortise::Event& event, mortise::Released outcome) noexcept override {
     if (outcome != mortise::Released::released) line("release_in_doubt", event);
   }

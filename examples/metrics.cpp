@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Figures for Prometheus, by the component mortise::prometheus and Debian's prometheus-cpp-dev. A
+// Metrics for Prometheus, with the component mortise::prometheus and Debian's prometheus-cpp-dev. A
 // service hands its registry to a prometheus::Exposer, which answers scrapes; this prints what one
-// would get. docs/operations.md names the figures, docs/grafana.json is a dashboard of them.
+// would get while all threads of a service are stuck on one lock. docs/operations.md describes the
+// metrics, docs/grafana.json is a dashboard of them.
 #include <mortise/memory.hpp>
 #include <mortise/mortise.hpp>
 #include <mortise/prometheus.hpp>
 
+#include <prometheus/collectable.h>
+#include <prometheus/metric_family.h>
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 
@@ -16,6 +19,8 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <thread>
+#include <vector>
 
 using namespace std::chrono_literals;
 
@@ -28,16 +33,31 @@ int main() try {
                    return std::string(name.substr(0, name.find('/')));  // orders/42: orders
                  }});
   mortise::Client client(server.backend(), {.observer = counting});
+  // The names that threads wait for now, and who holds them; read at each scrape.
+  const auto waits = mortise::prometheus::waits_by_name(
+      {{.snapshot = client.snapshot_source(), .labels = {{"store", "redis"}}}});
+  // exposer.RegisterCollectable(registry);
+  // exposer.RegisterCollectable(waits);  // it keeps neither: the service does
   // [/metrics]
 
   mortise::Client rival(server.backend());
   mortise::Lock order = client.make_lock("orders/42");
   { const std::scoped_lock hold(order); }
-  mortise::Lock rivals = rival.make_lock("orders/42");
-  const std::scoped_lock hold(rivals);
+  mortise::Lock rivals = rival.make_lock("orders/42", {.label = "ship-3"});
+  std::unique_lock hold(rivals);
   if (order.try_lock_for(10ms)) return 1;
 
-  std::cout << prometheus::TextSerializer().Serialize(registry->Collect());
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < 16; ++i) {
+    threads.emplace_back([&order] { const std::scoped_lock own(order); });
+  }
+  std::string scraped;
+  while (scraped.find("orders/42") == std::string::npos) {  // once they have waited for a second
+    std::this_thread::sleep_for(50ms);
+    scraped = prometheus::TextSerializer().Serialize(waits->Collect());
+  }
+  std::cout << prometheus::TextSerializer().Serialize(registry->Collect()) << scraped;
+  hold.unlock();
 } catch (const std::exception& e) {
   std::cerr << "metrics: " << e.what() << "\n";
   return 1;

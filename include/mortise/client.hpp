@@ -12,9 +12,11 @@
 #include <mortise/options.hpp>
 #include <mortise/read_write_lock.hpp>
 #include <mortise/semaphore.hpp>
+#include <mortise/snapshot.hpp>
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string_view>
 #include <system_error>
@@ -104,6 +106,16 @@ class MORTISE_API Client {
 
   /// @return what the backend promises; some answers are `unknown` before the first connection.
   [[nodiscard]] Capabilities capabilities() const;
+
+  /// What this client holds and waits for, from its own memory: which names, since when, how many
+  /// threads wait for each, and why renewals fail. Works while the store is down.
+  ///
+  /// @return see `Snapshot`; empty after `close()`, and in a forked child
+  /// @blocking for no request; its cost grows with the number of names that are held or waited for
+  [[nodiscard]] Snapshot snapshot() const;
+  /// Makes a function that returns what `snapshot()` would. The function may outlive the client,
+  /// and returns an empty snapshot then. For metrics that are read by another thread.
+  [[nodiscard]] std::function<Snapshot()> snapshot_source() const;
 
   /// For administrators: names that are held, one page of them, without keeping the store from
   /// others: of locks, of semaphores, or of keys that are run, by `ListOptions::mode`. Go on with

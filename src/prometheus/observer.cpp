@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The observer that counts. The figures of a group are looked up once and kept, so that an event
-// costs an addition or three, and with groups a look-up.
+// The observer that counts. The metrics of a group and a mode are looked up once and kept, so that
+// an event costs an addition or three, and with groups a look-up.
 #include <mortise/prometheus.hpp>
 
 #include "base/printable.hpp"
+#include "prometheus/labels.hpp"
 
 #include <prometheus/counter.h>
 #include <prometheus/family.h>
@@ -11,7 +12,9 @@
 #include <prometheus/histogram.h>
 #include <prometheus/registry.h>
 
-#include <chrono>
+#include <array>
+#include <atomic>
+#include <cstddef>
 #include <exception>
 #include <mutex>
 #include <utility>
@@ -19,73 +22,31 @@
 namespace mortise::prometheus {
 namespace {
 
-using Labels = std::map<std::string, std::string>;
-
 template <class Figure>
 using Family = ::prometheus::Family<Figure>;
 using Counter = ::prometheus::Counter;
 using Gauge = ::prometheus::Gauge;
 using Histogram = ::prometheus::Histogram;
 
-/// As the enumeration has it: the codes' messages are sentences.
-std::string word_of(const std::error_code& code) {
-  if (code.category() != error_category()) return "other";
-  switch (static_cast<Errc>(code.value())) {
-    case Errc::timeout: return "timeout";
-    case Errc::cancelled: return "cancelled";
-    case Errc::unavailable: return "unavailable";
-    case Errc::denied: return "denied";
-    case Errc::lost: return "lost";
-    case Errc::not_owner: return "not_owner";
-    case Errc::in_doubt: return "in_doubt";
-    case Errc::misconfigured: return "misconfigured";
-    case Errc::unsupported: return "unsupported";
-    case Errc::protocol: return "protocol";
-    case Errc::exhausted: return "exhausted";
-    case Errc::closed: return "closed";
-    case Errc::mismatch: return "mismatch";
-  }
-  return "other";
-}
-
-std::string word_of(Released outcome) {
-  switch (outcome) {
-    case Released::released: return "released";
-    case Released::was_lost: return "was_lost";
-    case Released::unknown: break;
-  }
-  return "unknown";
-}
-
-double seconds(std::chrono::nanoseconds time) {
-  return std::chrono::duration<double>(time).count();
-}
-
-// A page with one byte that is not UTF-8 is refused as a whole, with every other figure on it.
-ObserverOptions printable(ObserverOptions options) {
-  for (auto& [name, value] : options.labels) value = base::printable(std::move(value));
-  return options;
-}
-
 /// What is counted, as Prometheus has it: a family for each name.
 struct Families {
   explicit Families(::prometheus::Registry& registry)
-      : grants(counter(registry, "mortise_grants_total", "Locks that were taken")),
+      : grants(counter(registry, "mortise_grants_total", "Names that were taken")),
         contended(counter(registry, "mortise_contended_total",
-                          "Callers that gave up, since somebody else held the lock")),
+                          "Callers that gave up because another owner held the name")),
         renewals(counter(registry, "mortise_renewals_total", "Renewals of holds")),
         lost(counter(registry, "mortise_lost_total",
                      "Holds that ended without their owner's unlock")),
         releases(counter(registry, "mortise_releases_total", "Last unlocks of holds")),
         failed(counter(registry, "mortise_failed_total",
-                       "What failed and no caller is told, as a renewal")),
-        wanted(counter(registry, "mortise_wanted_total", "Requests of others to let go of a hold")),
+                       "Failures that no caller receives, such as a renewal")),
+        wanted(counter(registry, "mortise_wanted_total",
+                       "Requests of other clients to unlock a name")),
+        waits(counter(registry, "mortise_waits_total", "Waits that ended, by how they ended")),
         wait(histogram(registry, "mortise_wait_seconds", "From the call to the grant")),
         hold(histogram(registry, "mortise_hold_seconds", "From the grant to the end of the hold")),
-        held(::prometheus::BuildGauge()
-                 .Name("mortise_held")
-                 .Help("Holds of this process now")
-                 .Register(registry)) {}
+        waiting(gauge(registry, "mortise_waiting", "Threads of this process that wait now")),
+        held(gauge(registry, "mortise_held", "Holds of this process now")) {}
 
   Family<Counter>& grants;
   Family<Counter>& contended;
@@ -94,8 +55,10 @@ struct Families {
   Family<Counter>& releases;
   Family<Counter>& failed;
   Family<Counter>& wanted;
+  Family<Counter>& waits;
   Family<Histogram>& wait;
   Family<Histogram>& hold;
+  Family<Gauge>& waiting;
   Family<Gauge>& held;
 
  private:
@@ -107,13 +70,18 @@ struct Families {
                                       const char* help) {
     return ::prometheus::BuildHistogram().Name(name).Help(help).Register(registry);
   }
+  static Family<Gauge>& gauge(::prometheus::Registry& registry, const char* name,
+                              const char* help) {
+    return ::prometheus::BuildGauge().Name(name).Help(help).Register(registry);
+  }
 };
 
-/// The figures of one group, all there from the beginning: a rate needs a zero to start from. Only
-/// those by `why`, of which there are many that never come, are made as they come.
+/// The metrics of one group and mode. All are there from its first event: a rate, and the alert on
+/// the first loss, need a zero to start from. The rare reasons come as they happen.
 struct Figures {
-  Figures(Families& of, Labels with, const std::vector<double>& buckets)
-      : labels(std::move(with)),
+  Figures(Families& families, Labels with, const std::vector<double>& buckets)
+      : of(families),
+        labels(std::move(with)),
         grants(of.grants.Add(labels)),
         contended(of.contended.Add(labels)),
         renewals(of.renewals.Add(labels)),
@@ -123,13 +91,11 @@ struct Figures {
         wanted(of.wanted.Add(labels)),
         wait(of.wait.Add(labels, buckets)),
         hold(of.hold.Add(labels, buckets)),
-        held(of.held.Add(labels)) {}
-
-  [[nodiscard]] Labels and_also(const char* name, std::string value) const {
-    Labels all = labels;
-    all[name] = std::move(value);
-    return all;
+        waiting(of.waiting.Add(labels)),
+        held(of.held.Add(labels)) {
+    static_cast<void>(lost(Errc::lost));
   }
+
   [[nodiscard]] Counter& releases(Released outcome) const {
     switch (outcome) {
       case Released::released: return released;
@@ -138,7 +104,22 @@ struct Figures {
     }
     return unknown;
   }
+  Counter& lost(const std::error_code& why) { return of.lost.Add(and_also("why", word_of(why))); }
+  Counter& failed(const std::error_code& why) {
+    return of.failed.Add(and_also("why", word_of(why)));
+  }
+  /// @param why empty: the call has what it waited for
+  Counter& waits(const std::error_code& why, bool holds) {
+    const std::string outcome = why ? word_of(why) : holds ? "granted" : "answered";
+    return of.waits.Add(and_also("outcome", outcome));
+  }
+  [[nodiscard]] Labels and_also(const char* name, std::string value) const {
+    Labels all = labels;
+    all[name] = std::move(value);
+    return all;
+  }
 
+  Families& of;
   Labels labels;
   Counter& grants;
   Counter& contended;
@@ -149,20 +130,28 @@ struct Figures {
   Counter& wanted;
   Histogram& wait;
   Histogram& hold;
+  Gauge& waiting;
   Gauge& held;
 };
 
 class Counting final : public Observer {
  public:
   Counting(std::shared_ptr<::prometheus::Registry> registry, ObserverOptions options)
-      : registry_(std::move(registry)),
-        options_(printable(std::move(options))),
-        families_(*registry_) {
-    // Says now that a label is none, and not to whichever event is first.
-    static_cast<void>(Family<Gauge>("mortise", "", options_.labels));
-    if (!options_.group) all_ = std::make_unique<Figures>(families_, options_.labels, buckets());
+      : registry_(std::move(registry)), options_(std::move(options)), families_(*registry_) {
+    // Fails now if a label is not allowed, and not at the first event.
+    options_.labels = checked(std::move(options_.labels));
+    if (!options_.group) static_cast<void>(figures_of({}, Mode::exclusive));
   }
 
+  void waits(const Event& event) noexcept override {
+    count(event, [](Figures& of) { of.waiting.Increment(); });
+  }
+  void wait_ended(const Event& event, const Failure& why) noexcept override {
+    count(event, [&](Figures& of) {
+      of.waiting.Decrement();
+      of.waits(why.code, event.token != Token()).Increment();
+    });
+  }
   void granted(const Event& event) noexcept override {
     count(event, [&](Figures& of) {
       of.grants.Increment();
@@ -179,7 +168,7 @@ class Counting final : public Observer {
   void lost(const Event& event, const Failure& why) noexcept override {
     count(event, [&](Figures& of) {
       ended(of, event);
-      families_.lost.Add(of.and_also("why", word_of(why.code))).Increment();
+      of.lost(why.code).Increment();
     });
   }
   void released(const Event& event, Released outcome) noexcept override {
@@ -189,47 +178,54 @@ class Counting final : public Observer {
     });
   }
   void failed(const Event& event, const Failure& why) noexcept override {
-    count(event, [&](Figures& of) {
-      families_.failed.Add(of.and_also("why", word_of(why.code))).Increment();
-    });
+    count(event, [&](Figures& of) { of.failed(why.code).Increment(); });
   }
   void wanted(const Event& event) noexcept override {
     count(event, [](Figures& of) { of.wanted.Increment(); });
   }
 
  private:
+  template <class Pointer>
+  using OfModes = std::array<Pointer, 4>;
+
   static void ended(Figures& of, const Event& event) {
     of.held.Decrement();
     of.hold.Observe(seconds(event.took));
   }
-  [[nodiscard]] const std::vector<double>& buckets() const { return options_.buckets; }
 
-  Figures& figures_of(std::string_view name) {
-    if (all_) return *all_;
-    const std::string group = base::printable(options_.group(name));
+  Figures& figures_of(std::string_view name, Mode mode) {
+    const auto of_mode = static_cast<std::size_t>(mode);
+    std::string group;
+    if (options_.group) {
+      group = base::printable(options_.group(name));
+    } else if (Figures* const known = all_.at(of_mode).load()) {
+      return *known;
+    }
     const std::scoped_lock lock(mutex_);
-    std::unique_ptr<Figures>& figures = groups_[group];
+    std::unique_ptr<Figures>& figures = groups_[group].at(of_mode);
     if (!figures) {
       Labels labels = options_.labels;
-      labels["group"] = group;
-      figures = std::make_unique<Figures>(families_, std::move(labels), buckets());
+      labels["mode"] = word_of(mode);
+      if (options_.group) labels["group"] = group;
+      figures = std::make_unique<Figures>(families_, std::move(labels), options_.buckets);
+      if (!options_.group) all_.at(of_mode).store(figures.get());
     }
     return *figures;
   }
 
   template <class Count>
   void count(const Event& event, Count add) noexcept try {
-    add(figures_of(event.name));
+    add(figures_of(event.name, event.mode));
   } catch (const std::exception&) {
-    // Without memory a figure is wrong by one, and the service goes on.
+    // Without memory a metric is wrong by one, and the service goes on.
   }
 
   const std::shared_ptr<::prometheus::Registry> registry_;
-  const ObserverOptions options_;
+  ObserverOptions options_;  // does not change after the constructor
   Families families_;
-  std::unique_ptr<Figures> all_;  // where there are no groups
-  std::mutex mutex_;              // guards the groups; figures are never taken away
-  std::map<std::string, std::unique_ptr<Figures>> groups_;
+  OfModes<std::atomic<Figures*>> all_{};  // if there are no groups
+  std::mutex mutex_;                      // guards the groups; figures are never taken away
+  std::map<std::string, OfModes<std::unique_ptr<Figures>>> groups_;
 };
 
 }  // namespace

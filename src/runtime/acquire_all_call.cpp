@@ -56,7 +56,7 @@ AcquireAllCall::AcquireAllCall(std::vector<Wanted> wanted, const AcquireOptions&
     Part& part = parts_[i];
     part.wanted = std::move(wanted[i]);
     part.again = i > 0 && part.wanted.slot == parts_[i - 1].wanted.slot;
-    const Instant now = part.wanted.slot->client().now();
+    const Instant now = part.began = part.wanted.slot->client().now();
     // A try has the time of one request, which includes what it gives back.
     const core::Nanos time =
         may_wait_ ? options.wait : core::command_timeout(part.wanted.terms->lease);
@@ -109,7 +109,7 @@ Failure AcquireAllCall::run() {
       case Machine::Do::wait: {
         Part& part = parts_[action.name];
         action = machine.step(wait(part));
-        told = is_contention(part.failure.code);
+        told = part.failure.code == Errc::timeout;
         break;
       }
       case Machine::Do::give_back:
@@ -125,14 +125,18 @@ Failure AcquireAllCall::run() {
   const std::string& name = part.wanted.slot->name();
   const bool by_contention = action.end == Machine::End::contended;
   if (by_contention && !is_contention(part.failure.code)) part.failure = {Errc::timeout, name};
-  if (!told && is_contention(part.failure.code)) tell_contended(part);
+  if (!told && part.failure.code == Errc::timeout) tell_contended(part);
   return told_by_name(name, std::move(part.failure));
 }
 
 void AcquireAllCall::tell_contended(const Part& part) const {
-  Observer* const observer = part.wanted.slot->client().observer();
+  const Slot& slot = *part.wanted.slot;
+  Observer* const observer = slot.client().observer();
   if (observer == nullptr) return;
-  observer->contended({.name = part.wanted.slot->name(), .label = part.wanted.terms->label});
+  observer->contended({.name = slot.name(),
+                       .label = part.wanted.terms->label,
+                       .took = slot.client().now() - part.began,
+                       .mode = part.wanted.terms->mode});
 }
 
 AcquireAllCall::Machine::Flown AcquireAllCall::fly() {
@@ -186,6 +190,9 @@ void AcquireAllCall::ask_for_all() {
     advance();
   }
   while (asleep != nullptr) {
+    for (Part& part : parts_) {
+      if (part.call && !part.call->is_over()) part.call->report_wait();
+    }
     asleep->sleep(at_most);
     advance();
   }

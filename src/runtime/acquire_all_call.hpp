@@ -49,7 +49,8 @@ class AcquireAllCall {
   struct Part {
     Wanted wanted;
     bool again = false;  // of the same name as the one before it
-    Instant until;       // by the clock of its client
+    Instant began;       // by the clock of its client
+    Instant until;       // the same
     bool held = false;
     Failure failure;  // of its last request
     std::optional<Holder> holder;

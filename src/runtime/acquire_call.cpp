@@ -139,7 +139,7 @@ void AcquireCall::learn_from_requester_locked() {
   report_.trouble.reset();
   const AcquireCall* const requester = name_.requester_locked();
   if (requester == nullptr || !requester->own_) return;
-  report_.holder = requester->own_->holder();
+  report_.holder = requester->holder_locked();
   report_.trouble = requester->own_->trouble();
 }
 

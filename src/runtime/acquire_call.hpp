@@ -75,12 +75,19 @@ class AcquireCall final : public core::Waiter {
   [[nodiscard]] bool is_over() const noexcept { return action_.what == Machine::Do::end; }
   /// @return whether it is over, and the owner holds the name.
   [[nodiscard]] bool holds() const noexcept;
-  /// Tells the observer.
+  /// Reports to the observer, once, that the call waits. To be called before it sleeps.
+  void report_wait() noexcept { report_.waits(); }
+  /// Reports the end to the observer.
   /// @param holder receives who held the name when the call failed by contention; may be null
   /// @return why the call failed; no failure = the owner holds the name, or has a key's record.
   Failure end(std::optional<Holder>* holder);
 
   [[nodiscard]] KeyCall* key() const noexcept { return key_; }
+  [[nodiscard]] Instant began() const noexcept { return machine_.began(); }
+  /// @return who had the name when the server last answered its request. Under the slot's mutex.
+  [[nodiscard]] std::optional<Holder> holder_locked() const {
+    return own_ ? own_->holder() : std::nullopt;
+  }
   /// Leaves whatever it takes part in, after one of those has thrown.
   void forsake();
 

@@ -13,7 +13,10 @@ namespace mortise::runtime {
 
 Failure AcquireCall::run(std::optional<Holder>* holder) {
   start();
-  while (advance()) sleep(core::Nanos::max());
+  while (advance()) {
+    report_wait();
+    sleep(core::Nanos::max());
+  }
   return end(holder);
 }
 
@@ -33,6 +36,8 @@ void AcquireCall::start() {
 }
 
 bool AcquireCall::advance() {
+  // An observer that is told of the wait may have forked. No mutex may be touched in the child.
+  if (client_.forked()) action_ = {.what = Machine::Do::end, .end = Machine::End::closed};
   while (action_.what != Machine::Do::end) {
     if (sleeps()) return true;
     action_ = carry_out(action_);
@@ -59,6 +64,7 @@ core::Nanos AcquireCall::sleeps_for() noexcept {
 }
 
 void AcquireCall::sleep(core::Nanos at_most) {
+  if (client_.forked()) return;
   at_most = std::min(at_most, sleeps_for());
   if (action_.what == Machine::Do::park) {
     parker_.park(seen_, at_most);
@@ -80,7 +86,7 @@ bool AcquireCall::holds() const noexcept {
 
 Failure AcquireCall::end(std::optional<Holder>* holder) {
   if (action_.end == Machine::End::failed) report_.failure = own_->failure();
-  Failure failure = report_.tell(action_, now_ - machine_.began());
+  Failure failure = report_.tell(action_, now_);
   // An observer may have forked, and have come back in the child.
   if (!failure && client_.forked()) failure = client_.closed_failure();
   if (!failure || holder == nullptr) return failure;

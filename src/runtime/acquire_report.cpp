@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
-// The words for each end of a call.
+// The message for each end of a call, and what the observer is told of it.
 #include "runtime/acquire_report.hpp"
 
+#include "runtime/acquire_call.hpp"
 #include "runtime/client_state.hpp"
 #include "runtime/slot.hpp"
 
 #include <string>
+#include <utility>
 
 namespace mortise::runtime {
 namespace {
@@ -18,11 +20,51 @@ Errc code_of(Acquire::Why why) noexcept {
 
 }  // namespace
 
-Failure AcquireReport::tell(const core::Acquire::Action& end, core::Nanos took) {
+Event AcquireReport::event() const noexcept {
+  return {.name = slot_.name(),
+          .label = caller_.terms->label,
+          .mode = slot_.shared().mode_of(*caller_.terms)};
+}
+
+void AcquireReport::waits() noexcept {
+  Observer* const observer = slot_.client().observer();
+  if (observer == nullptr || std::exchange(waits_, true)) return;
+  observer->waits(event());
+}
+
+AcquireReport::~AcquireReport() {
+  if (!waits_) return;
+  // Out of memory, or of threads: there is no memory for words.
+  Failure why;
+  why.code = Errc::exhausted;
+  Event ended = event();
+  ended.took = slot_.client().now() - caller_.began();
+  slot_.client().observer()->wait_ended(ended, why);
+}
+
+Failure AcquireReport::tell(const core::Acquire::Action& end, Instant now) {
+  Failure why = reason(end);
+  Observer* const observer = slot_.client().observer();
+  if (observer == nullptr) return why;
+  const bool granted = end.end == Acquire::End::granted;
+  const bool holds = granted || (waits_ && end.end == Acquire::End::reentered);
+  // A call that fails has looked at the clock before it was answered.
+  if (!granted) now = slot_.client().now();
+  Event ended = event();
+  ended.took = now - caller_.began();
+  if (holds) ended.token = slot_.token(caller_.owner, caller_.terms->mode);
+  if (std::exchange(waits_, false)) observer->wait_ended(ended, why);
+  if (granted) observer->granted(ended);
+  const bool contended = end.end == Acquire::End::contended && why.code == Errc::timeout;
+  if (contended && gives_up_by_contention_) observer->contended(ended);
+  return why;
+}
+
+Failure AcquireReport::reason(const core::Acquire::Action& end) const {
   switch (end.end) {
     case Acquire::End::reentered:
-    case Acquire::End::recorded: return {};
-    case Acquire::End::granted: tell_granted(took); return {};
+    case Acquire::End::recorded:
+    case Acquire::End::granted: return {};
     case Acquire::End::lost: return {Errc::lost, slot_.name() + ": unlock the lost hold first"};
     case Acquire::End::upgrade:
       return {Errc::unsupported,
@@ -31,7 +73,7 @@ Failure AcquireReport::tell(const core::Acquire::Action& end, core::Nanos took) 
     case Acquire::End::closed: return slot_.client().closed_failure();
     case Acquire::End::cannot_ask:
     case Acquire::End::failed: return failure;
-    case Acquire::End::contended: return contended(code_of(end.why));
+    case Acquire::End::contended: return {code_of(end.why), slot_.name()};
     case Acquire::End::trouble: return *trouble;
     case Acquire::End::no_answer: return slot_.client().no_answer();
     case Acquire::End::in_doubt:
@@ -49,23 +91,6 @@ Failure AcquireReport::differs() const {
   return {Errc::misconfigured, slot_.name() + ": has " + std::to_string(permits) +
                                    " permits, and was asked for with " +
                                    std::to_string(caller_.terms->permits)};
-}
-
-Failure AcquireReport::contended(Errc code) {
-  Observer* const observer = gives_up_by_contention_ ? slot_.client().observer() : nullptr;
-  if (observer != nullptr) {
-    observer->contended({.name = slot_.name(), .label = caller_.terms->label});
-  }
-  return {code, slot_.name()};
-}
-
-void AcquireReport::tell_granted(core::Nanos took) {
-  Observer* const observer = slot_.client().observer();
-  if (observer == nullptr) return;
-  observer->granted({.name = slot_.name(),
-                     .label = caller_.terms->label,
-                     .token = slot_.token(caller_.owner, caller_.terms->mode),
-                     .took = took});
 }
 
 }  // namespace mortise::runtime

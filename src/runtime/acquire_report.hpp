@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// What a call has learned on its way, and what its caller and the observer are told in the end.
+// What a call has learned on its way, and what it reports to its caller and to the observer.
 #pragma once
 
 #include <mortise/error.hpp>
+#include <mortise/observer.hpp>
 #include <mortise/options.hpp>
 
 #include "core/acquire.hpp"
@@ -12,16 +13,25 @@
 
 namespace mortise::runtime {
 
+class AcquireCall;
 class Slot;
 
 /// Part of a call, for its own thread.
 class AcquireReport {
  public:
   /// @param gives_up_by_contention false: its caller goes on, and contention is no news
-  AcquireReport(Slot& slot, const core::Waiter& caller, bool gives_up_by_contention) noexcept
+  AcquireReport(Slot& slot, const AcquireCall& caller, bool gives_up_by_contention) noexcept
       : slot_(slot), caller_(caller), gives_up_by_contention_(gives_up_by_contention) {}
-  /// Tells the observer. @return what the caller is told: why the call failed, or no failure.
-  Failure tell(const core::Acquire::Action& end, core::Nanos took);
+  AcquireReport(const AcquireReport&) = delete;
+  AcquireReport& operator=(const AcquireReport&) = delete;
+  /// A wait that was reported has an end, even if the call ends with an exception.
+  ~AcquireReport();
+  /// The call is about to sleep. Reports the beginning of the wait if this is the first time.
+  void waits() noexcept;
+  /// Reports the end of the call to the observer.
+  /// @param now when it ended, as far as the call has looked
+  /// @return what the caller receives: why the call failed, or no failure.
+  Failure tell(const core::Acquire::Action& end, Instant now);
 
   std::optional<Failure> trouble;  // that keeps the server from answering
   Failure failure;                 // why the call could not ask, or what it was answered with
@@ -29,13 +39,14 @@ class AcquireReport {
   std::uint32_t permits = 0;       // its owner asks for one of so many, and not of as many as here
 
  private:
-  Failure contended(Errc code);
+  [[nodiscard]] Failure reason(const core::Acquire::Action& end) const;
   [[nodiscard]] Failure differs() const;
-  void tell_granted(core::Nanos took);
+  [[nodiscard]] Event event() const noexcept;
 
   Slot& slot_;
-  const core::Waiter& caller_;
+  const AcquireCall& caller_;
   const bool gives_up_by_contention_;
+  bool waits_ = false;  // the observer knows of a wait, and not of its end
 };
 
 }  // namespace mortise::runtime

@@ -56,8 +56,9 @@ void Aftermath::tell_lost(const core::Hold& ended) {
   if (trouble) words.text += "; the last renewal failed: " + trouble->why.text;
   client.news().post([observer, name = name_.name, label = ended.terms->label,
                       token = ended.token(), took = client.now() - ended.owned_since,
-                      words = std::move(words)] {
-    observer->lost({.name = name, .label = label, .token = token, .took = took}, words);
+                      mode = name_.mode_of(*ended.terms), words = std::move(words)] {
+    observer->lost({.name = name, .label = label, .token = token, .took = took, .mode = mode},
+                   words);
   });
 }
 

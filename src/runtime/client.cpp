@@ -10,6 +10,7 @@
 #include "runtime/mode_support.hpp"
 #include "runtime/raise.hpp"
 #include "runtime/slot.hpp"
+#include "runtime/snapshot.hpp"
 
 #include <algorithm>
 #include <cassert>
@@ -114,6 +115,19 @@ void Client::check(std::chrono::nanoseconds wait, std::error_code& ec) {
 }
 
 Capabilities Client::capabilities() const { return opened(state_).backend().capabilities(); }
+
+Snapshot Client::snapshot() const {
+  runtime::ClientState& state = opened(state_);
+  return state.alive() ? runtime::snapshot_of(state) : Snapshot();
+}
+
+std::function<Snapshot()> Client::snapshot_source() const {
+  opened(state_);
+  return [weak = std::weak_ptr(state_)] {
+    const std::shared_ptr<runtime::ClientState> state = weak.lock();
+    return state && state->alive() ? runtime::snapshot_of(*state) : Snapshot();
+  };
+}
 
 void Client::close() noexcept {
   // A copy: a callback that runs during close() may destroy this very object.

@@ -208,7 +208,6 @@ void HoldKeeper::look_after_waiters_locked(Instant now) {
 }
 
 bool HoldKeeper::note_trouble_locked(const Failure& why, Instant now) {
-  if (client().observer() == nullptr) return false;
   if (!trouble_) trouble_ = std::make_unique<RenewalTrouble>();
   return trouble_->note(why, now);
 }
@@ -219,6 +218,8 @@ void HoldKeeper::renewal_answered(std::uint64_t generation, const Renewal::Item&
   Aftermath after(name_);
   Token token;
   std::string label;
+  Mode mode{};
+  core::Nanos held_for{};
   bool is_news = true;
   {
     const SharedName::Lock lock(name_.mutex);
@@ -230,6 +231,8 @@ void HoldKeeper::renewal_answered(std::uint64_t generation, const Renewal::Item&
     const Instant now = client().now();
     token = live->token();
     label = live->terms->label;
+    mode = name_.mode_of(*live->terms);
+    held_for = now - live->owned_since;
     if (mode_ == Mode::shared) name_.state.sharers()->answered(now);
     if (item.answer == Renewal::Answer::lost) {
       lose_locked({.words = ": the server does not know the hold any more"}, false, after);
@@ -255,8 +258,8 @@ void HoldKeeper::renewal_answered(std::uint64_t generation, const Renewal::Item&
     failure.text.insert(0, base::printable(name_.name) + ": the renewal failed: ");
   }
   client().news().post([observer = client().shared_observer(), name = name_.name, token, label,
-                        failure = std::move(failure)] {
-    const Event event{.name = name, .label = label, .token = token};
+                        mode, held_for, failure = std::move(failure)] {
+    const Event event{.name = name, .label = label, .token = token, .took = held_for, .mode = mode};
     failure ? observer->failed(event, failure) : observer->renewed(event);
   });
 }
@@ -277,22 +280,28 @@ void HoldKeeper::wanted(const HoldId& hold) {
   if (client().observer() == nullptr && mode_ != Mode::shared) return;
   Token token;
   std::string label;
+  Mode mode{};
+  core::Nanos held_for{};
   {
     const SharedName::Lock lock(name_.mutex);
     const core::Hold* const live = live_locked();
     if (live == nullptr || live->attempt != hold.attempt || live->number != hold.number) return;
+    const Instant now = client().now();
     if (mode_ == Mode::shared) {
-      const Instant now = client().now();
       name_.state.sharers()->told(true, now);
       look_after_waiters_locked(now);
     }
     token = live->token();
     label = live->terms->label;
+    mode = name_.mode_of(*live->terms);
+    held_for = now - live->owned_since;
   }
   if (client().observer() == nullptr) return;
-  client().news().post([observer = client().shared_observer(), name = name_.name, token, label] {
-    observer->wanted({.name = name, .label = label, .token = token});
-  });
+  client().news().post(
+      [observer = client().shared_observer(), name = name_.name, token, label, mode, held_for] {
+        observer->wanted(
+            {.name = name, .label = label, .token = token, .took = held_for, .mode = mode});
+      });
 }
 
 std::shared_ptr<Operation> HoldKeeper::close() {

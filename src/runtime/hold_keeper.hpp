@@ -66,6 +66,8 @@ class HoldKeeper {
   void taken_away(const HoldId& hold, const Failure& why);
   /// Somebody asks for the hold with this attempt.
   void wanted(const HoldId& hold);
+  /// @return why the last renewal of the live hold failed; null: it did not.
+  [[nodiscard]] const RenewalTrouble* trouble_locked() const noexcept { return trouble_.get(); }
   /// Ends the live hold. @return the request to wait for, if there was one.
   std::shared_ptr<Operation> close();
 
@@ -87,7 +89,7 @@ class HoldKeeper {
   /// Of readers: loses a part that nobody can unlock, where its time is up.
   void expire_part_locked(Instant now, Aftermath& after);
   void lose_locked(const Aftermath::Reason& why, bool tell_server, Aftermath& after);
-  /// Notes why a renewal has failed. @return whether the observer is to be told.
+  /// Notes why a renewal has failed. @return whether to report that to the observer.
   [[nodiscard]] bool note_trouble_locked(const Failure& why, Instant now);
 
   Slot& slot_;

@@ -309,7 +309,8 @@ void ReleaseCall::tell_released(const core::Hold& ended, Released outcome) {
   observer->released({.name = name_.name,
                       .label = ended.terms->label,
                       .token = ended.token(),
-                      .took = client_.now() - ended.owned_since},
+                      .took = client_.now() - ended.owned_since,
+                      .mode = name_.mode_of(*ended.terms)},
                      outcome);
 }
 
@@ -320,8 +321,11 @@ void ReleaseCall::tell_unanswered(const core::Hold& ended, const Operation* aske
 void ReleaseCall::tell_failed(const core::Hold& ended, Failure why) {
   if (client_.observer() == nullptr) return;
   client_.news().post([observer = client_.shared_observer(), name = name_.name,
-                       label = ended.terms->label, token = ended.token(), why = std::move(why)] {
-    observer->failed({.name = name, .label = label, .token = token}, why);
+                       label = ended.terms->label, token = ended.token(),
+                       took = client_.now() - ended.owned_since, mode = name_.mode_of(*ended.terms),
+                       why = std::move(why)] {
+    observer->failed({.name = name, .label = label, .token = token, .took = took, .mode = mode},
+                     why);
   });
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Why the renewals of a hold fail, for its observer.
+// Why the renewals of a hold fail, for the observer and for `Client::snapshot()`.
 #pragma once
 
 #include <mortise/clock.hpp>

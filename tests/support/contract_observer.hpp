@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// An observer that keeps what it was told.
+// An observer that keeps the events that it receives.
 #pragma once
 
 #include <mortise/observer.hpp>
@@ -17,17 +17,32 @@ namespace mortise::contract {
 /// @thread_safety every member may be called concurrently.
 class Record final : public Observer {
  public:
-  enum class Kind { granted, contended, renewed, lost, released, failed, wanted };
+  enum class Kind {
+    waits,
+    wait_ended,
+    granted,
+    contended,
+    renewed,
+    lost,
+    released,
+    failed,
+    wanted
+  };
   struct Entry {
     Kind kind;
     std::string name;
     std::string label;
     Token token;
     std::chrono::nanoseconds took;
+    Mode mode;
     Failure why{};
     Released outcome = Released::unknown;
   };
 
+  void waits(const Event& event) noexcept override { add(Kind::waits, event); }
+  void wait_ended(const Event& event, const Failure& why) noexcept override {
+    add(Kind::wait_ended, event, why);
+  }
   void granted(const Event& event) noexcept override { add(Kind::granted, event); }
   void contended(const Event& event) noexcept override { add(Kind::contended, event); }
   void renewed(const Event& event) noexcept override { add(Kind::renewed, event); }
@@ -50,7 +65,7 @@ class Record final : public Observer {
     return found;
   }
   [[nodiscard]] std::size_t count(Kind kind) const { return all(kind).size(); }
-  /// Waits until that was told so often.
+  /// Waits until that event came this often.
   [[nodiscard]] bool told(Kind kind, std::size_t times) const {
     return test::eventually([&] { return count(kind) >= times; });
   }
@@ -60,7 +75,7 @@ class Record final : public Observer {
            Released outcome = Released::unknown) noexcept {
     const std::lock_guard lock(mutex_);
     entries_.push_back({kind, std::string(event.name), std::string(event.label), event.token,
-                        event.took, why, outcome});
+                        event.took, event.mode, why, outcome});
   }
 
   mutable std::mutex mutex_;

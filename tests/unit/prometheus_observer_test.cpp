@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: MIT
-// Goal: what happened is what a scrape says, under the names that docs/operations.md and the
-// dashboard have. Method: two clients of a memory server, and the text that Prometheus would read.
+// Goal: a scrape has what happened and what threads wait for, under the names that
+// docs/operations.md and the dashboard have. Method: two clients of a memory server, and the text
+// that Prometheus would read.
 #include <mortise/memory.hpp>
 #include <mortise/mortise.hpp>
 #include <mortise/prometheus.hpp>
 
+#include "support/contract_worker.hpp"
 #include "support/eventually.hpp"
 #include "support/text_of.hpp"
 
 #include <gmock/gmock.h>
 
+#include <prometheus/collectable.h>
+#include <prometheus/metric_family.h>
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 
@@ -21,6 +25,7 @@
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace mortise::prometheus {
 namespace {
@@ -36,8 +41,9 @@ class PrometheusObserver : public ::testing::Test {
   }
   [[nodiscard]] Client stranger() { return Client(server_.backend()); }
   [[nodiscard]] memory::Server& server() { return server_; }
-  [[nodiscard]] std::string scraped() const {
-    return ::prometheus::TextSerializer().Serialize(registry_->Collect());
+  [[nodiscard]] std::string scraped() const { return scraped(*registry_); }
+  [[nodiscard]] static std::string scraped(const ::prometheus::Collectable& of) {
+    return ::prometheus::TextSerializer().Serialize(of.Collect());
   }
   /// Losses and renewals are told by a thread of the client's.
   [[nodiscard]] bool comes(const std::string& line) const {
@@ -57,42 +63,163 @@ TEST_F(PrometheusObserver, CountsWhatHappens) {
   {
     const std::scoped_lock hold(lock);
     const std::scoped_lock again(lock);  // is not told
-    EXPECT_THAT(scraped(), HasSubstr("\nmortise_held 1\n"));
+    EXPECT_THAT(scraped(), HasSubstr("\nmortise_held{mode=\"exclusive\"} 1\n"));
   }
   {
     const std::scoped_lock hold(others);
     EXPECT_FALSE(lock.try_lock_for(1ms));
   }
   const std::string text = scraped();
-  EXPECT_THAT(text, HasSubstr("\nmortise_grants_total 1\n"));
-  EXPECT_THAT(text, HasSubstr("\nmortise_contended_total 1\n"));
-  EXPECT_THAT(text, HasSubstr("\nmortise_releases_total{outcome=\"released\"} 1\n"));
-  EXPECT_THAT(text, HasSubstr("\nmortise_releases_total{outcome=\"was_lost\"} 0\n"));
-  EXPECT_THAT(text, HasSubstr("\nmortise_held 0\n"));
-  EXPECT_THAT(text, HasSubstr("\nmortise_wait_seconds_count 1\n"));
-  EXPECT_THAT(text, HasSubstr("\nmortise_hold_seconds_count 1\n"));
+  EXPECT_THAT(text, HasSubstr("\nmortise_grants_total{mode=\"exclusive\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("\nmortise_contended_total{mode=\"exclusive\"} 1\n"));
+  EXPECT_THAT(text,
+              HasSubstr("\nmortise_releases_total{mode=\"exclusive\",outcome=\"released\"} 1\n"));
+  EXPECT_THAT(text,
+              HasSubstr("\nmortise_releases_total{mode=\"exclusive\",outcome=\"was_lost\"} 0\n"));
+  EXPECT_THAT(text, HasSubstr("\nmortise_held{mode=\"exclusive\"} 0\n"));
+  EXPECT_THAT(text, HasSubstr("\nmortise_wait_seconds_count{mode=\"exclusive\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("\nmortise_hold_seconds_count{mode=\"exclusive\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("# TYPE mortise_wait_seconds histogram"));
   EXPECT_THAT(text, Not(HasSubstr("group=")));
 }
 
 TEST_F(PrometheusObserver, CountsLossesByTheirReasonAndTheHoldOnce) {
   Client mine = client();
+  EXPECT_THAT(scraped(), HasSubstr("\nmortise_lost_total{mode=\"exclusive\",why=\"lost\"} 0\n"))
+      << "an alert on the first loss needs a zero before it";
   Lock lock = mine.make_lock("a", {.lease = 150ms});
   const Guard guard(lock);
   server().drop("a");
-  EXPECT_TRUE(comes("\nmortise_lost_total{why=\"lost\"} 1\n")) << scraped();
-  EXPECT_TRUE(comes("\nmortise_held 0\n")) << scraped();
-  EXPECT_THAT(scraped(), HasSubstr("\nmortise_hold_seconds_count 1\n"));
+  EXPECT_TRUE(comes("\nmortise_lost_total{mode=\"exclusive\",why=\"lost\"} 1\n")) << scraped();
+  EXPECT_TRUE(comes("\nmortise_held{mode=\"exclusive\"} 0\n")) << scraped();
+  EXPECT_THAT(scraped(), HasSubstr("\nmortise_hold_seconds_count{mode=\"exclusive\"} 1\n"));
 }
 
 TEST_F(PrometheusObserver, CountsRenewalsAndWhatFailsMeanwhile) {
   Client mine = client();
   Lock lock = mine.make_lock("a", {.lease = 300ms});
   const Guard guard(lock);
-  EXPECT_TRUE(test::eventually(
-      [&] { return !std::regex_search(scraped(), std::regex("\nmortise_renewals_total 0\n")); }));
+  EXPECT_TRUE(test::eventually([&] {
+    return !std::regex_search(scraped(),
+                              std::regex("\nmortise_renewals_total\\{mode=\"exclusive\"\\} 0\n"));
+  }));
   server().set_reachable(false);
-  EXPECT_TRUE(comes("\nmortise_failed_total{why=\"unavailable\"} ")) << scraped();
+  EXPECT_TRUE(comes("\nmortise_failed_total{mode=\"exclusive\",why=\"unavailable\"} "))
+      << scraped();
+}
+
+TEST_F(PrometheusObserver, CountsThreadsThatWaitAndHowTheirWaitsEnd) {
+  Client mine = client();
+  Client other = stranger();
+  Lock held = other.make_lock("a");
+  held.lock();
+  Lock lock = mine.make_lock("a");
+  EXPECT_FALSE(lock.try_lock_for(1ms));
+  contract::Worker worker;
+  auto served = worker.start([&] {
+    lock.lock();
+    lock.unlock();
+  });
+  EXPECT_TRUE(comes("\nmortise_waiting{mode=\"exclusive\"} 1\n")) << scraped();
+  held.unlock();
+  served.get();
+  const std::string text = scraped();
+  EXPECT_THAT(text, HasSubstr("\nmortise_waiting{mode=\"exclusive\"} 0\n"));
+  EXPECT_THAT(text, HasSubstr("\nmortise_waits_total{mode=\"exclusive\",outcome=\"timeout\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("\nmortise_waits_total{mode=\"exclusive\",outcome=\"granted\"} 1\n"));
+}
+
+TEST_F(PrometheusObserver, CountsEachModeByItself) {
+  Client mine = client();
+  Semaphore gate = mine.make_semaphore("gate", 2);
+  const Permit permit = gate.acquire({});
+  EXPECT_THAT(scraped(), HasSubstr("\nmortise_held{mode=\"permit\"} 1\n"));
+  EXPECT_THAT(scraped(), HasSubstr("\nmortise_held{mode=\"exclusive\"} 0\n"));
+}
+
+/// Sixteen threads on one lock: one of them holds it.
+class StuckThreads {
+ public:
+  StuckThreads(Client& client, const std::string& name, std::size_t threads)
+      : lock_(client.make_lock(name)) {
+    for (std::size_t i = 0; i < threads; ++i) {
+      workers_.push_back(std::make_unique<contract::Worker>());
+      static_cast<void>(workers_.back()->start([this] {
+        lock_.lock();
+        EXPECT_TRUE(go_on_.wait());
+        lock_.unlock();
+      }));
+    }
+  }
+  ~StuckThreads() { go_on_.set(); }
+  StuckThreads(const StuckThreads&) = delete;
+  StuckThreads& operator=(const StuckThreads&) = delete;
+
+ private:
+  Lock lock_;
+  test::Signal go_on_;
+  std::vector<std::unique_ptr<contract::Worker>> workers_;
+};
+
+TEST_F(PrometheusObserver, NamesTheLockThatThreadsAreStuckOnAndItsHolder) {
+  Client mine(server().backend(), {});
+  Client other = stranger();
+  const auto waits = waits_by_name(
+      {{.snapshot = mine.snapshot_source(), .labels = {{"store", "redis"}}}}, {.longer_than = 0ns});
+  Lock others = other.make_lock("orders/7", {.label = "ship-3"});
+  others.lock();
+  Lock held = mine.make_lock("orders/42", {.label = "ship-1"});
+  held.lock();
+  const auto line = [](const char* name, const char* holder, int threads) {
+    return std::string("\nmortise_waiting_threads{holder=\"") + holder +
+           "\",mode=\"exclusive\",name=\"" + name + "\",store=\"redis\"} " +
+           std::to_string(threads) + "\n";
+  };
+  {
+    const StuckThreads on_mine(mine, "orders/42", 16);
+    const StuckThreads on_others(mine, "orders/7", 3);
+    EXPECT_TRUE(test::eventually([&] {
+      const std::string text = scraped(*waits);
+      return text.find(line("orders/42", "ship-1", 16)) != std::string::npos &&
+             text.find(line("orders/7", "ship-3", 3)) != std::string::npos;
+    })) << scraped(*waits);
+    EXPECT_THAT(scraped(*waits), HasSubstr("\nmortise_longest_wait_seconds{holder=\"ship-1\""));
+    held.unlock();
+    others.unlock();
+  }
+  EXPECT_THAT(scraped(*waits), Not(HasSubstr("name="))) << "no thread waits any more";
+  EXPECT_THAT(scraped(*waits), HasSubstr("\nmortise_failing_renewals{store=\"redis\"} 0\n"));
+}
+
+TEST_F(PrometheusObserver, NamesNoMoreThanItMay) {
+  Client mine(server().backend(), {});
+  const auto one =
+      waits_by_name({{.snapshot = mine.snapshot_source()}}, {.most_names = 1, .longer_than = 0ns});
+  const auto old =
+      waits_by_name({{.snapshot = mine.snapshot_source()}}, {.longer_than = std::chrono::hours(1)});
+  const StuckThreads few(mine, "few", 2);
+  const StuckThreads many(mine, "many", 5);
+  const auto all = waits_by_name({{.snapshot = mine.snapshot_source()}}, {.longer_than = 0ns});
+  ASSERT_TRUE(test::eventually([&] {
+    const std::string text = scraped(*all);
+    return text.find("name=\"many\"} 4\n") != std::string::npos &&
+           text.find("name=\"few\"} 1\n") != std::string::npos;
+  }));
+  EXPECT_THAT(scraped(*one), HasSubstr("name=\"many\"} 4\n"));
+  EXPECT_THAT(scraped(*one), Not(HasSubstr("few")));
+  EXPECT_THAT(scraped(*old), Not(HasSubstr("name=")));
+}
+
+TEST_F(PrometheusObserver, CountsRenewalsThatFailNow) {
+  Client mine(server().backend(), {});
+  const auto waits = waits_by_name({{.snapshot = mine.snapshot_source()}});
+  Lock lock = mine.make_lock("a", {.lease = 1500ms});
+  const Guard guard(lock);
+  EXPECT_THAT(scraped(*waits), HasSubstr("\nmortise_failing_renewals 0\n"));
+  server().set_reachable(false);
+  EXPECT_TRUE(test::eventually([&] {
+    return scraped(*waits).find("\nmortise_failing_renewals 1\n") != std::string::npos;
+  })) << scraped(*waits);
 }
 
 TEST_F(PrometheusObserver, TellsGroupsAndClientsApart) {
@@ -106,13 +233,21 @@ TEST_F(PrometheusObserver, TellsGroupsAndClientsApart) {
     const std::scoped_lock hold(lock);
   }
   const std::string text = scraped();
-  EXPECT_THAT(text, HasSubstr("mortise_grants_total{group=\"orders\",store=\"redis\"} 2\n"));
-  EXPECT_THAT(text, HasSubstr("mortise_grants_total{group=\"stock\",store=\"redis\"} 1\n"));
-  EXPECT_THAT(text, HasSubstr("mortise_grants_total{store=\"file\"} 0\n"));
+  EXPECT_THAT(
+      text,
+      HasSubstr("mortise_grants_total{group=\"orders\",mode=\"exclusive\",store=\"redis\"} 2\n"));
+  EXPECT_THAT(
+      text,
+      HasSubstr("mortise_grants_total{group=\"stock\",mode=\"exclusive\",store=\"redis\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("mortise_grants_total{mode=\"exclusive\",store=\"file\"} 0\n"));
 }
 
 TEST_F(PrometheusObserver, RefusesALabelThatIsNone) {
   EXPECT_THROW(static_cast<void>(client({.labels = {{"no label", "x"}}})), std::invalid_argument);
+  Client mine = stranger();
+  const Watched watched{.snapshot = mine.snapshot_source(), .labels = {{"no label", "x"}}};
+  EXPECT_THROW(static_cast<void>(waits_by_name({watched})), std::invalid_argument);
+  EXPECT_THROW(static_cast<void>(waits_by_name({Watched()})), std::invalid_argument);
 }
 
 /// The names in a text, without what Prometheus adds to those of histograms.
@@ -133,10 +268,13 @@ TEST_F(PrometheusObserver, HasTheNamesThatThePageAndTheDashboardHave) {
   Client mine = client();
   Lock lock = mine.make_lock("a", {.lease = 300ms});
   const Guard guard(lock);
-  server().set_reachable(false);  // renewals fail, and then it is lost: now all figures are there
+  contract::Worker worker;
+  worker.run([&] { EXPECT_FALSE(lock.try_lock_for(1ms)); });
+  server().set_reachable(false);  // renewals fail: now all metrics are there
   ASSERT_TRUE(comes("mortise_failed_total{"));
-  ASSERT_TRUE(comes("mortise_lost_total{"));
-  const std::set<std::string> counted = names_in(scraped());
+  ASSERT_TRUE(comes("mortise_waits_total{"));
+  std::set<std::string> counted = names_in(scraped());
+  counted.merge(names_in(scraped(*waits_by_name({{.snapshot = mine.snapshot_source()}}))));
   EXPECT_EQ(names_in(page("grafana.json")), counted);
   std::set<std::string> told = names_in(page("operations.md"));
   EXPECT_TRUE(std::includes(told.begin(), told.end(), counted.begin(), counted.end()));
@@ -150,7 +288,8 @@ TEST_F(PrometheusObserver, EscapesLabelsThatAreNotText) {
   { const std::scoped_lock hold(lock); }
   const std::string text = scraped();
   // The page has each backslash as two.
-  EXPECT_THAT(text, HasSubstr(R"(group="b\\xfe\\x0a\\xe2\\x80\\xae",shop="a\\xff")"));
+  EXPECT_THAT(text,
+              HasSubstr(R"(group="b\\xfe\\x0a\\xe2\\x80\\xae",mode="exclusive",shop="a\\xff")"));
   EXPECT_THAT(text, Not(HasSubstr("\xff")));
 }
 

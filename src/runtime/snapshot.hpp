@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+// What the slots of a client hold and wait for, collected for an operator.
+#pragma once
+
+#include <mortise/snapshot.hpp>
+
+namespace mortise::runtime {
+
+class ClientState;
+
+/// @return what the client's slots hold and wait for. Each slot is read under its own mutex.
+[[nodiscard]] Snapshot snapshot_of(ClientState& client);
+
+}  // namespace mortise::runtime
