@@ -16,7 +16,11 @@
 #endif
 
 #include "base/schemes.hpp"
+#include "runtime/raise.hpp"
 
+#include <cstdlib>
+#include <string>
+#include <system_error>
 #include <utility>
 
 namespace mortise {
@@ -66,5 +70,25 @@ constexpr base::Scheme schemes[] = {
 
 Client::Client(std::string_view url, ClientOptions options)
     : Client(base::scheme_of(url, schemes).open(url), std::move(options)) {}
+
+std::optional<Client> Client::open(std::string_view url, ClientOptions options, Failure& failure) {
+  try {
+    failure = {};
+    return Client(url, std::move(options));
+  } catch (const std::system_error& error) {
+    failure = runtime::failure_of(error);
+    return std::nullopt;
+  }
+}
+
+Client Client::from_env(ClientOptions options) {
+  const char* const url = std::getenv("MORTISE_URL");
+  if (url == nullptr || *url == 0) {
+    throw Error({Errc::misconfigured, std::string("the environment variable MORTISE_URL is ") +
+                                          (url == nullptr ? "not set" : "empty") +
+                                          "; it names the store, for example redis://127.0.0.1"});
+  }
+  return Client(std::string_view(url), std::move(options));
+}
 
 }  // namespace mortise

@@ -5,6 +5,7 @@
 #include <mortise/capabilities.hpp>
 #include <mortise/error.hpp>
 #include <mortise/export.hpp>
+#include <mortise/guard.hpp>
 #include <mortise/holder.hpp>
 #include <mortise/listing.hpp>
 #include <mortise/lock.hpp>
@@ -18,8 +19,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <system_error>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 /// Distributed locks: one `Lock`, the same meaning on every store.
@@ -56,6 +60,31 @@ class MORTISE_API Client {
   ///
   /// @errors `misconfigured` (a null backend, an impossible option)
   explicit Client(std::unique_ptr<Backend> backend, ClientOptions options = {});
+  /// Opens a URL without exceptions.
+  ///
+  /// @param url as above
+  /// @param ec receives the code of the error; clear on success
+  /// @return the client; empty if `ec` is set
+  [[nodiscard]] static std::optional<Client> open(std::string_view url, std::error_code& ec) {
+    return open(url, {}, ec);
+  }
+  [[nodiscard]] static std::optional<Client> open(std::string_view url, ClientOptions options,
+                                                  std::error_code& ec) {
+    Failure failure;
+    std::optional<Client> client = open(url, std::move(options), failure);
+    ec = failure.code;
+    return client;
+  }
+  /// The same with the message: `failure.words()` names the scheme, host or parameter that is
+  /// wrong.
+  [[nodiscard]] static std::optional<Client> open(std::string_view url, ClientOptions options,
+                                                  Failure& failure);
+  /// Opens the URL in the environment variable `MORTISE_URL`.
+  ///
+  /// @errors `misconfigured` (the variable is missing or empty: the message names the variable,
+  /// never its value), and as `Client(url)`
+  /// @thread_safety no other thread may change the environment meanwhile
+  [[nodiscard]] static Client from_env(ClientOptions options = {});
   Client(Client&&) noexcept;
   Client& operator=(Client&&) noexcept;
   /// `close()`.
@@ -69,6 +98,36 @@ class MORTISE_API Client {
   /// backend has no readers: `Capabilities::shared_mode`; it keeps no name for nobody:
   /// `Capabilities::min_hold`), `closed`
   [[nodiscard]] Lock make_lock(std::string_view name, const LockOptions& options = {});
+
+  /// Calls a function while it holds the lock of a name, and frees the lock afterwards, even if the
+  /// function throws. Waits for the lock without limit.
+  ///
+  /// @param name as of `make_lock()`
+  /// @param body is called in this thread, with `Guard&` (for its token and its loss) or with
+  /// nothing
+  /// @return what `body` returns, in an optional; for a `body` without a result: true
+  /// @errors as `make_lock()` and `Lock::lock()`, thrown as `Error`; what `body` throws passes
+  /// @blocking as `Lock::lock()`, and as long as `body` takes
+  template <class Body>
+  auto with_lock(std::string_view name, Body&& body) {
+    return call_with(Guard(*this, name), std::forward<Body>(body));
+  }
+  /// The same with options: `with_lock("orders/42", {.wait = 2s}, ship)`.
+  ///
+  /// @param options wait, stop, owner
+  /// @param lock as of `make_lock()`
+  /// @return what `body` returns, in an optional; empty if the lock was not had until the time was
+  /// up or the wait was stopped, and `body` was not called. For a `body` without a result: whether
+  /// it was called
+  template <class Body>
+  [[nodiscard]] auto with_lock(std::string_view name, const AcquireOptions& options, Body&& body) {
+    return call_with(Guard(*this, name, options), std::forward<Body>(body));
+  }
+  template <class Body>
+  [[nodiscard]] auto with_lock(std::string_view name, const AcquireOptions& options,
+                               const LockOptions& lock, Body&& body) {
+    return call_with(Guard(*this, name, options, lock), std::forward<Body>(body));
+  }
 
   /// Makes a reader's and a writer's handle on a name; touches no server.
   ///
@@ -100,8 +159,10 @@ class MORTISE_API Client {
   /// @param wait the longest wait, > 0
   /// @errors `unavailable`, `denied`, `misconfigured`, `unsupported`, `exhausted`, `protocol`,
   /// `closed`
-  void check(std::chrono::nanoseconds wait);
+  /// @blocking at most `wait`
+  void check(std::chrono::nanoseconds wait = std::chrono::seconds(5));
   /// The same without exceptions.
+  void check(std::error_code& ec) { check(std::chrono::seconds(5), ec); }
   void check(std::chrono::nanoseconds wait, std::error_code& ec);
 
   /// @return what the backend promises; some answers are `unknown` before the first connection.
@@ -178,6 +239,27 @@ class MORTISE_API Client {
   void close() noexcept;
 
  private:
+  template <class Body>
+  static auto call_with(Guard guard, Body&& body) {
+    if constexpr (std::is_invocable_v<Body, Guard&>) {
+      return result_of(guard, [&] { return std::forward<Body>(body)(guard); });
+    } else {
+      static_assert(std::is_invocable_v<Body>,
+                    "Mortise: the function of with_lock() takes mortise::Guard&, or nothing");
+      return result_of(guard, [&] { return std::forward<Body>(body)(); });
+    }
+  }
+  template <class Call>
+  static auto result_of(const Guard& guard, Call call) {
+    using Result = std::invoke_result_t<Call>;
+    if constexpr (std::is_void_v<Result>) {
+      if (guard) call();
+      return static_cast<bool>(guard);
+    } else {
+      return guard ? std::optional<Result>(call()) : std::nullopt;
+    }
+  }
+
   std::shared_ptr<runtime::ClientState> state_;
 };
 

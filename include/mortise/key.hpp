@@ -3,9 +3,11 @@
 #pragma once
 
 #include <mortise/export.hpp>
+#include <mortise/text.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace mortise {
 
@@ -27,6 +29,15 @@ enum class Repeat : std::uint8_t {
   always,         ///< every caller runs, one at a time, and sees that it is not the first
 };
 #pragma GCC diagnostic pop
+
+/// @return the name of the enumerator, such as "pending".
+[[nodiscard]] MORTISE_API std::string_view to_string(KeyState state) noexcept;
+template <>
+inline constexpr bool has_text<KeyState> = true;
+/// @return the name of the enumerator, such as "after_failure".
+[[nodiscard]] MORTISE_API std::string_view to_string(Repeat repeat) noexcept;
+template <>
+inline constexpr bool has_text<Repeat> = true;
 
 /// The longest result or reason, in bytes.
 inline constexpr std::size_t longest_outcome = 65'536;

@@ -3,6 +3,7 @@
 // std::scoped_lock and std::lock_guard work on it as on a std::recursive_timed_mutex.
 #pragma once
 
+#include <mortise/duration.hpp>
 #include <mortise/error.hpp>
 #include <mortise/export.hpp>
 #include <mortise/holder.hpp>
@@ -106,13 +107,13 @@ class MORTISE_WARN_UNUSED MORTISE_API Lock {
   /// @errors as `lock()`
   template <class Rep, class Period>
   [[nodiscard]] bool try_lock_for(const std::chrono::duration<Rep, Period>& wait) {
-    return acquire({.wait = clamp(wait)});
+    return acquire({.wait = wait_of(wait)});
   }
   /// The same without exceptions: contention gives `false` and a clear `ec`.
   template <class Rep, class Period>
   [[nodiscard]] bool try_lock_for(const std::chrono::duration<Rep, Period>& wait,
                                   std::error_code& ec) {
-    return try_for(clamp(wait), ec);
+    return try_for(wait_of(wait), ec);
   }
 
   /// Waits for the lock until a moment of any clock; where that clock is stepped it is read again.
@@ -209,29 +210,18 @@ class MORTISE_WARN_UNUSED MORTISE_API Lock {
 
   bool try_for(std::chrono::nanoseconds wait, std::error_code& ec);
 
-  // Compared as floating point, which no duration overflows.
-  using Seconds = std::chrono::duration<double>;
-  static constexpr Seconds longest_wait = std::chrono::hours(24 * 365 * 100);
-
-  /// Any duration as nanoseconds, rounded up; what does not fit is a wait without end, and what is
-  /// below zero, or no number, is none.
-  template <class Rep, class Period>
-  static std::chrono::nanoseconds clamp(const std::chrono::duration<Rep, Period>& wait) {
-    const auto seconds = std::chrono::duration_cast<Seconds>(wait);
-    if (seconds > longest_wait) return forever;
-    if (!(seconds > Seconds(0))) return std::chrono::nanoseconds(0);
-    return std::chrono::ceil<std::chrono::nanoseconds>(wait);
-  }
   /// The time until a moment; zero if it has come.
   template <class C, class Duration>
   static std::chrono::nanoseconds left_until(const std::chrono::time_point<C, Duration>& until) {
+    // Compared as floating point, which no duration overflows.
+    using Seconds = std::chrono::duration<double>;
     const auto now = C::now();
     const auto about = std::chrono::duration_cast<Seconds>(until.time_since_epoch()) -
                        std::chrono::duration_cast<Seconds>(now.time_since_epoch());
-    if (about > longest_wait) return forever;
+    if (wait_of(about) == forever) return forever;
     // Far in the past, where the exact difference could overflow; near, it is exact.
     if (!(about > Seconds(-1))) return std::chrono::nanoseconds(0);
-    return clamp(until - now);
+    return wait_of(until - now);
   }
 
   std::shared_ptr<runtime::Slot> slot_;

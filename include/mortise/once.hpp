@@ -135,21 +135,35 @@ class MORTISE_WARN_UNUSED MORTISE_API Once {
        std::shared_ptr<const Memory> memory, const OnceOptions& options) noexcept;
 
   template <class Body>
+  static void perform(Run& run, Body&& body) {
+    if constexpr (std::is_invocable_v<Body, Run&>) {
+      record(run, [&]() -> decltype(auto) { return std::forward<Body>(body)(run); });
+    } else {
+      static_assert(std::is_invocable_v<Body>,
+                    "Mortise: the body of Once::run() takes mortise::Run&, or nothing");
+      if constexpr (std::is_invocable_v<Body>) record(run, std::forward<Body>(body));
+    }
+  }
+  template <class Call>
+  static void record(Run& run, Call&& body) {
+    using Result = std::invoke_result_t<Call>;
+    constexpr bool is_text = std::is_convertible_v<Result, std::string_view>;
+    static_assert(is_text || std::is_void_v<Result>,
+                  "Mortise: the body of Once::run() returns its result as text (std::string, or "
+                  "what converts to std::string_view), or nothing; std::to_string() makes text of "
+                  "a number");
+    if constexpr (is_text) {
+      finish(run, std::forward<Call>(body)());
+    } else {
+      std::forward<Call>(body)();
+      finish(run, {});
+    }
+  }
+  template <class Body>
   static void carry_out(Run& run, Body&& body) {
+#ifdef __cpp_exceptions
     try {
-      if constexpr (std::is_invocable_v<Body, Run&>) {
-        if constexpr (std::is_void_v<std::invoke_result_t<Body, Run&>>) {
-          std::forward<Body>(body)(run);
-          finish(run, {});
-        } else {
-          finish(run, std::forward<Body>(body)(run));
-        }
-      } else if constexpr (std::is_void_v<std::invoke_result_t<Body>>) {
-        std::forward<Body>(body)();
-        finish(run, {});
-      } else {
-        finish(run, std::forward<Body>(body)());
-      }
+      perform(run, std::forward<Body>(body));
     } catch (const std::exception& error) {
       threw(run, error.what());
       throw;
@@ -157,6 +171,9 @@ class MORTISE_WARN_UNUSED MORTISE_API Once {
       threw(run, "an exception without words");
       throw;
     }
+#else  // -fno-exceptions: the body cannot throw
+    perform(run, std::forward<Body>(body));
+#endif
   }
   /// The body has returned. Reports through `run.error()`.
   static void finish(Run& run, std::string_view result) noexcept;

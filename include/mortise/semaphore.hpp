@@ -30,10 +30,13 @@ class Client;
 /// get back. Permits are given in the order of arrival at the store where that is
 /// `Capabilities::fair`, and a permit that comes free wakes one waiter.
 ///
-/// An owner has one permit of a name. Asked again, by any handle of the client with that number, it
-/// gets the same one, which is given back with the last of its `Permit`s; whoever wants two gives
-/// each an `Owner::unique()`. Unlike a lock, a permit is not passed inside the process: each owner
-/// asks the store itself.
+/// Each call takes a permit of its own: one thread that calls three times has three permits. A
+/// thread that already has the last permit, and waits for another one, waits for itself.
+///
+/// A caller that passes an `AcquireOptions::owner` re-enters instead: the same owner, asking again
+/// by any handle of the client with that number, gets the same permit. The store frees this permit
+/// when the last of its `Permit`s ends. Unlike a lock, a permit is not passed inside the process:
+/// each owner asks the store itself.
 ///
 /// Names are a space of their own: the semaphore "x" and the lock "x" do not meet. The tokens of a
 /// name's permits grow with each grant, and several of them are valid at a time: a resource that
@@ -51,7 +54,8 @@ class MORTISE_WARN_UNUSED MORTISE_API Semaphore {
 
   /// Takes a permit: one round trip where one is free.
   ///
-  /// @param options wait, stop, owner
+  /// @param options wait, stop, and an owner that re-enters; without one the permit is its own
+  /// owner
   /// @return the permit; an empty one, which says why, where all were held until the time was up or
   /// the wait was cancelled
   /// @errors as `Lock::lock()`, thrown as `Error`; `misconfigured` where the store knows the
@@ -65,6 +69,20 @@ class MORTISE_WARN_UNUSED MORTISE_API Semaphore {
   /// The same without exceptions.
   [[nodiscard]] Permit try_acquire(std::error_code& ec) {
     return acquire({.wait = std::chrono::nanoseconds(0)}, ec);
+  }
+  /// Waits for a permit at most as long as said (+ 50 ms in every fault).
+  ///
+  /// @param wait the longest wait, any `std::chrono` duration; zero or less = one try
+  /// @return as `acquire()`
+  /// @errors as `acquire()`
+  template <Wait Time>
+  [[nodiscard]] Permit try_acquire_for(const Time& wait) {
+    return acquire({.wait = wait_of(wait)});
+  }
+  /// The same without exceptions.
+  template <Wait Time>
+  [[nodiscard]] Permit try_acquire_for(const Time& wait, std::error_code& ec) {
+    return acquire({.wait = wait_of(wait)}, ec);
   }
 
   /// @return the name.

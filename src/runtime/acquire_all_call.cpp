@@ -59,7 +59,7 @@ AcquireAllCall::AcquireAllCall(std::vector<Wanted> wanted, const AcquireOptions&
     const Instant now = part.began = part.wanted.slot->client().now();
     // A try has the time of one request, which includes what it gives back.
     const core::Nanos time =
-        may_wait_ ? options.wait : core::command_timeout(part.wanted.terms->lease);
+        may_wait_ ? core::Nanos(options.wait) : core::command_timeout(part.wanted.terms->lease);
     part.until = time >= never - now ? never : now + time;
   }
 }

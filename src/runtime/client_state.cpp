@@ -244,6 +244,11 @@ void ClientState::end(Operation& operation) const noexcept {
   base::farewell(operation, [this] { return backend_->describe(); });
 }
 
+StoreId store_of(ClientState& client) {
+  const Backend& backend = client.backend();
+  return {.words = base::printable(backend.describe()), .identity = backend.identity()};
+}
+
 namespace {
 
 template <class Object>

@@ -5,6 +5,7 @@
 
 #include <mortise/backend.hpp>
 #include <mortise/options.hpp>
+#include <mortise/store_id.hpp>
 
 #include "core/name_state.hpp"
 #include "runtime/background.hpp"
@@ -159,6 +160,9 @@ class ClientState final : public Host, public std::enable_shared_from_this<Clien
   Notifier news_;
   Background background_;
 };
+
+/// @return which store the client's holds are in, as users see it.
+[[nodiscard]] StoreId store_of(ClientState& client);
 
 /// Gives up a reference. In a forked child the object is kept for ever instead: its threads do not
 /// exist there, its mutexes may be locked, and its descriptors are closed already.

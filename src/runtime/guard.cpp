@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: MIT
 // The public `Guard`: a hold that ends with a scope, whatever throws in between.
+#include <mortise/client.hpp>
 #include <mortise/guard.hpp>
 
-#include "base/printable.hpp"
 #include "core/terms.hpp"
+#include "runtime/raise.hpp"
 #include "runtime/slot.hpp"
 
+#include <system_error>
 #include <utility>
 
 namespace mortise {
 
 Guard::Guard() noexcept = default;
 
-// Both delegate, so that the destructor runs, and frees what was taken, where the rest of the work
+// They delegate, so that the destructor runs, and frees what was taken, where the rest of the work
 // throws: there may be no memory for the stop state.
 Guard::Guard(Lock& lock, const AcquireOptions& options) : Guard() {
   take(lock, options);
@@ -21,6 +23,22 @@ Guard::Guard(Lock& lock, const AcquireOptions& options) : Guard() {
 
 Guard::Guard(Lock& lock, const AcquireOptions& options, std::error_code& ec) : Guard() {
   take(lock, options);
+  ec = failure_.code;
+}
+
+Guard::Guard(Client& client, std::string_view name, const AcquireOptions& options,
+             const LockOptions& lock)
+    : Guard(client.make_lock(name, lock), options) {}
+
+Guard::Guard(Client& client, std::string_view name, const AcquireOptions& options,
+             const LockOptions& lock, std::error_code& ec)
+    : Guard() {
+  try {
+    Lock made = client.make_lock(name, lock);
+    take(made, options);
+  } catch (const std::system_error& error) {
+    failure_ = runtime::failure_of(error);
+  }
   ec = failure_.code;
 }
 
@@ -86,11 +104,7 @@ Released Guard::unlock() noexcept {
 
 std::string Guard::name() const { return slot_ ? slot_->name() : std::string(); }
 
-StoreId Guard::store() const {
-  if (!slot_) return {};
-  const Backend& backend = slot_->client().backend();
-  return {.words = base::printable(backend.describe()), .identity = backend.identity()};
-}
+StoreId Guard::store() const { return slot_ ? runtime::store_of(slot_->client()) : StoreId(); }
 
 std::chrono::nanoseconds Guard::valid_for() const noexcept {
   return slot_ ? slot_->valid_for(owner_, mode_) : std::chrono::nanoseconds(0);

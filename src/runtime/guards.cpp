@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The public `Guards`, and lock_all() in a throwing and in an error_code form.
+#include <mortise/backend.hpp>
+#include <mortise/client.hpp>
 #include <mortise/guards.hpp>
 
+#include "base/printable.hpp"
 #include "runtime/acquire_all_call.hpp"
 #include "runtime/raise.hpp"
 #include "runtime/release_all.hpp"
@@ -12,16 +15,24 @@
 #include <utility>
 
 namespace mortise {
+namespace {
+
+Error wrong_name(const char* words, std::string_view name) {
+  return Error({Errc::misconfigured, words + std::string(base::beginning_of(name, 64))});
+}
+
+}  // namespace
 
 Guards::Guards() noexcept = default;
 
-void Guards::take(Locks locks, const AcquireOptions& options) {
+void Guards::take(const LockList& locks, const AcquireOptions& options) {
   owner_ = options.owner.or_this_thread();
   AcquireOptions mine = options;
   mine.owner = owner_;
   std::vector<runtime::AcquireAllCall::Wanted> wanted;
-  wanted.reserve(locks.size());
-  for (const Lock& lock : locks) wanted.push_back({.slot = lock.slot_, .terms = lock.terms_});
+  wanted.reserve(locks.locks_.size());
+  for (const Lock* lock : locks.locks_)
+    wanted.push_back({.slot = lock->slot_, .terms = lock->terms_});
   runtime::AcquireAllCall call(std::move(wanted), mine);
   try {
     failure_ = call.run();
@@ -37,6 +48,14 @@ void Guards::take(Locks locks, const AcquireOptions& options) {
   holds_ = !failure_;
   if (holds_) slots_ = call.take_slots();
   for (const auto& held : slots_) held.slot->guarded(owner_, held.mode);
+}
+
+void Guards::take(Client& client, const NameList& names, const AcquireOptions& options,
+                  const LockOptions& lock) {
+  std::vector<Lock> made;
+  made.reserve(names.names_.size());
+  for (const std::string_view name : names.names_) made.push_back(client.make_lock(name, lock));
+  take(made, options);
 }
 
 Guards::Guards(Guards&& other) noexcept
@@ -79,18 +98,61 @@ std::chrono::nanoseconds Guards::valid_for() const noexcept {
   return shortest;
 }
 
-Guards lock_all(std::span<const std::reference_wrapper<Lock>> locks,
-                const AcquireOptions& options) {
+Token Guards::token(std::string_view name) const {
+  if (!holds_) return {};
+  std::optional<GuardedHold> found;
+  for (GuardedHold& hold : holds()) {
+    if (hold.name != name) continue;
+    if (found) throw wrong_name("several stores have a lock of the name ", name);
+    found = std::move(hold);
+  }
+  if (!found) throw wrong_name("lock_all() took no lock of the name ", name);
+  return found->token;
+}
+
+std::vector<GuardedHold> Guards::holds() const {
+  std::vector<GuardedHold> holds;
+  const runtime::Slot* last = nullptr;
+  for (const auto& held : slots_) {
+    // A lock that was named twice is there twice, one behind the other.
+    if (std::exchange(last, held.slot.get()) == held.slot.get()) continue;
+    holds.push_back({.name = held.slot->name(),
+                     .token = held.slot->token(owner_, held.mode),
+                     .store = runtime::store_of(held.slot->client())});
+  }
+  return holds;
+}
+
+Guards lock_all(const LockList& locks, const AcquireOptions& options) {
   Guards guards;
   guards.take(locks, options);
   if (guards.failure_ && !is_contention(guards.failure_.code)) throw Error(guards.failure_);
   return guards;
 }
 
-Guards lock_all(std::span<const std::reference_wrapper<Lock>> locks, const AcquireOptions& options,
-                std::error_code& ec) {
+Guards lock_all(const LockList& locks, const AcquireOptions& options, std::error_code& ec) {
   Guards guards;
   guards.take(locks, options);
+  ec = guards.failure_.code;
+  return guards;
+}
+
+Guards lock_all(Client& client, const NameList& names, const AcquireOptions& options,
+                const LockOptions& lock) {
+  Guards guards;
+  guards.take(client, names, options, lock);
+  if (guards.failure_ && !is_contention(guards.failure_.code)) throw Error(guards.failure_);
+  return guards;
+}
+
+Guards lock_all(Client& client, const NameList& names, const AcquireOptions& options,
+                const LockOptions& lock, std::error_code& ec) {
+  Guards guards;
+  try {
+    guards.take(client, names, options, lock);
+  } catch (const std::system_error& error) {
+    guards.failure_ = runtime::failure_of(error);
+  }
   ec = guards.failure_.code;
   return guards;
 }

@@ -4,7 +4,6 @@
 
 #include <mortise/run.hpp>
 
-#include "base/printable.hpp"
 #include "core/figures.hpp"
 #include "core/terms.hpp"
 #include "runtime/raise.hpp"
@@ -143,11 +142,7 @@ std::chrono::nanoseconds Run::valid_for() const noexcept {
 
 HoldId Run::hold() const { return open_ ? open_->hold() : HoldId{}; }
 
-StoreId Run::store() const {
-  if (!open_) return {};
-  const Backend& backend = open_->slot().client().backend();
-  return {.words = base::printable(backend.describe()), .identity = backend.identity()};
-}
+StoreId Run::store() const { return open_ ? store_of(open_->slot().client()) : StoreId(); }
 
 std::shared_ptr<const Memory> Run::memory() const noexcept {
   return open_ ? open_->memory() : nullptr;

@@ -13,7 +13,8 @@ namespace {
 
 AcquireOptions with_owner(const AcquireOptions& options) {
   AcquireOptions mine = options;
-  mine.owner = options.owner.or_this_thread();
+  // Not the calling thread: its second permit would be the first one again.
+  if (mine.owner == Owner()) mine.owner = Owner::unique();
   return mine;
 }
 

@@ -30,7 +30,8 @@ class SharedTerms {
   /// @return the shortest lease of all that were asked for; of no handle that of the default.
   [[nodiscard]] core::Nanos shortest_lease() {
     const std::lock_guard lock(mutex_);
-    return shortest_lease_ == core::Nanos::max() ? LockOptions().lease : shortest_lease_;
+    return shortest_lease_ == core::Nanos::max() ? core::Nanos(LockOptions().lease)
+                                                 : shortest_lease_;
   }
 
  private:

@@ -120,8 +120,8 @@ MORTISE_TEST(Administering, AQueueTellsEachPermit, Quality::queues_of_many, Qual
   Client one = client();
   Client asking = client();
   Semaphore gate = one.make_semaphore("name", 3, {.lease = 60s, .label = "permits"});
-  Permit a = gate.acquire({.owner = Owner::unique()});
-  Permit b = gate.acquire({.owner = Owner::unique()});
+  Permit a = gate.acquire();
+  Permit b = gate.acquire();
   Lock lock = one.make_lock("name", {.lease = 60s, .label = "owner"});
   lock.lock();
   const QueueOptions of_permits{.wait = patience, .mode = Mode::permit};
@@ -203,8 +203,8 @@ MORTISE_TEST(Administering, OnePermitIsEnded, Quality::forces, Quality::permits)
   Client other = client();
   Semaphore gate = one.make_semaphore("name", 2, {.lease = 60s, .label = "permits"});
   Semaphore theirs = other.make_semaphore("name", 2, {.lease = 60s});
-  Permit a = gate.acquire({.owner = Owner::unique()});
-  Permit b = gate.acquire({.owner = Owner::unique()});
+  Permit a = gate.acquire();
+  Permit b = gate.acquire();
   ASSERT_FALSE(theirs.try_acquire());
   EXPECT_TRUE(other.force_release("name", {.of = a.token(), .wait = patience}).empty())
       << "nobody has the lock";

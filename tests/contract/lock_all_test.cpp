@@ -6,7 +6,9 @@
 
 #include "support/contract_several.hpp"
 
+#include <array>
 #include <memory>
+#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -43,6 +45,74 @@ MORTISE_TEST(LockAll, TakesAllAndFreesAll) {
   for (const Lock* const lock : {&a, &b, &c}) {
     EXPECT_EQ(lock->hold_count(), 0U);
     EXPECT_TRUE(is_free_for(other, lock->name()));
+  }
+}
+
+MORTISE_TEST(LockAll, TakesARangeOrTemporariesOrNames) {
+  Client one = client();
+  Client other = client();
+  const auto expect_both = [&](const Several& all) {
+    ASSERT_TRUE(all) << all.error_text();
+    EXPECT_EQ(all.size(), 2U);
+    EXPECT_FALSE(is_free_for(other, "a") || is_free_for(other, "b"));
+  };
+  std::vector<Lock> locks = locks_of(one, {"b", "a"});
+  const std::vector<std::string> names{"b", "a"};
+  expect_both(lock_all(locks, {.wait = patience}));
+  std::array<Lock, 2> pair{one.make_lock("a"), one.make_lock("b")};
+  expect_both(lock_all(pair));
+  expect_both(lock_all(locks_of(one, names)));
+  expect_both(lock_all({one.make_lock("a"), locks.front()}));
+  expect_both(lock_all(one, {"a", "b"}, {.wait = patience}));
+  expect_both(lock_all(one, names));
+  std::error_code ec;
+  expect_both(lock_all(one, names, {.wait = patience}, ec));
+  EXPECT_FALSE(ec);
+  EXPECT_TRUE(is_free_for(other, "a") && is_free_for(other, "b"));
+}
+
+MORTISE_TEST(LockAll, OfNamesTakesTheOptionsOfEachLock) {
+  Client one = client();
+  std::error_code ec;
+  const Several wrong = lock_all(one, {"a", ""}, {.wait = 0s}, ec);
+  EXPECT_FALSE(wrong);
+  EXPECT_EQ(ec, Errc::misconfigured);
+  EXPECT_EQ(wrong.error(), ec);
+  EXPECT_THROW(static_cast<void>(lock_all(one, {"a"}, {}, {.lease = 1ms})), Error);
+  const Several all = lock_all(one, {"a"}, {.wait = patience}, {.label = "all of them"});
+  ASSERT_TRUE(all);
+  EXPECT_EQ(one.make_lock("a").holder()->label, "all of them");
+  const Several busy = lock_all(one, {"a", "b"}, {.wait = 0s, .owner = Owner::unique()}, ec);
+  EXPECT_EQ(ec, Errc::timeout);
+  EXPECT_EQ(busy.failed_name(), "a");
+}
+
+// Promise: S2
+MORTISE_TEST(LockAll, HasATokenForEachName) {
+  Client one = client();
+  Token last;
+  for (int i = 0; i < 2; ++i) {
+    Several all = lock_all(one, {"b", "a", "b"}, {.owner = Owner::unique()});
+    ASSERT_TRUE(all);
+    EXPECT_GT(all.token("a"), last);
+    last = all.token("a");
+    const std::vector<GuardedHold> holds = all.holds();
+    ASSERT_EQ(holds.size(), 2U) << "b is one hold";
+    EXPECT_EQ(holds[0].name, "a");
+    EXPECT_EQ(holds[0].token, all.token("a"));
+    EXPECT_EQ(holds[1].name, "b");
+    EXPECT_EQ(holds[1].token, all.token("b"));
+    EXPECT_EQ(holds[0].store.words, Guard(one, "c").store().words);
+    try {
+      static_cast<void>(all.token("c"));
+      ADD_FAILURE() << "a name that was not locked has a token";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.errc(), Errc::misconfigured);
+      EXPECT_NE(std::string(error.what()).find("name c"), std::string::npos) << error.what();
+    }
+    all.unlock();
+    EXPECT_EQ(all.token("a"), Token());
+    EXPECT_TRUE(all.holds().empty());
   }
 }
 

@@ -19,16 +19,14 @@
 namespace mortise::contract {
 namespace {
 
-Permit taken(Semaphore& semaphore) {
-  return semaphore.acquire({.wait = patience, .owner = Owner::unique()});
-}
+Permit taken(Semaphore& semaphore) { return semaphore.acquire({.wait = patience}); }
 
 /// @return how many permits of "gate" are free.
 std::size_t free_permits(Client& asking, std::uint32_t of) {
   Semaphore gate = asking.make_semaphore("gate", of);
   std::vector<Permit> all;
   for (;;) {
-    Permit next = gate.acquire({.wait = 0ns, .owner = Owner::unique()});
+    Permit next = gate.try_acquire();
     if (!next) return all.size();
     all.push_back(std::move(next));
   }

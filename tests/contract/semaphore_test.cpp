@@ -7,6 +7,7 @@
 #include <array>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace mortise::contract {
@@ -14,9 +15,8 @@ namespace {
 
 constexpr std::uint32_t two = 2;
 
-/// A permit of a new owner.
 Permit take(Semaphore& semaphore, std::chrono::nanoseconds wait = {}) {
-  return semaphore.acquire({.wait = wait, .owner = Owner::unique()});
+  return semaphore.acquire({.wait = wait});
 }
 
 MORTISE_TEST(Permits, AreRefusedWhereThereAreNone, Quality::no_permits) {
@@ -69,15 +69,40 @@ MORTISE_TEST(Permits, HaveTokensThatGrow, Quality::permits) {
   }
 }
 
-MORTISE_TEST(Permits, AnOwnerHasOneHoweverOftenItAsks, Quality::permits) {
+MORTISE_TEST(Permits, OneThreadTakesAsManyAsThereAreAndNoMore, Quality::permits) {
+  Client one = client();
+  Client other = client();
+  Semaphore gate = one.make_semaphore("gate", 3);
+  Semaphore there = other.make_semaphore("gate", 3);
+  std::vector<Permit> permits;
+  for (int i = 0; i < 100; ++i) {
+    Permit permit = gate.try_acquire();
+    if (!permit) continue;
+    for (const Permit& earlier : permits) EXPECT_NE(permit.token(), earlier.token());
+    permits.push_back(std::move(permit));
+  }
+  EXPECT_EQ(permits.size(), 3U);
+  const Permit late = gate.try_acquire_for(20ms);
+  EXPECT_EQ(late.error(), Errc::timeout);
+  std::error_code ec;
+  EXPECT_FALSE(gate.try_acquire_for(20ms, ec));
+  EXPECT_EQ(ec, Errc::timeout);
+  EXPECT_FALSE(take(there));
+  permits.pop_back();
+  EXPECT_TRUE(there.try_acquire_for(patience)) << "each is given back by itself";
+  EXPECT_TRUE(gate.try_acquire_for(patience));
+}
+
+MORTISE_TEST(Permits, AnOwnerThatIsNamedHasOneHoweverOftenItAsks, Quality::permits) {
   Client one = client();
   Semaphore gate = one.make_semaphore("gate", two);
   Semaphore same = one.make_semaphore("gate", two);
-  Permit outer = gate.try_acquire();
-  Permit inner = same.try_acquire();
+  const Owner owner = Owner::this_thread();
+  Permit outer = gate.acquire({.wait = 0ns, .owner = owner});
+  Permit inner = same.acquire({.wait = 0ns, .owner = owner});
   ASSERT_TRUE(outer && inner);
   EXPECT_EQ(outer.token(), inner.token());
-  EXPECT_EQ(outer.owner(), Owner::this_thread());
+  EXPECT_EQ(outer.owner(), owner);
   Permit another = take(gate);
   EXPECT_TRUE(another);
   EXPECT_FALSE(take(gate)) << "there were two";
@@ -141,8 +166,7 @@ MORTISE_TEST(Permits, WhoGivesUpWaitingIsNotGivenOne, Quality::permits) {
   EXPECT_EQ(late.error(), Errc::timeout);
   std::stop_source stop;
   Worker worker;
-  auto cancelled = worker.start(
-      [&] { return there.acquire({.stop = stop.get_token(), .owner = Owner::unique()}).error(); });
+  auto cancelled = worker.start([&] { return there.acquire({.stop = stop.get_token()}).error(); });
   ASSERT_TRUE(eventually([&] { return worker.falls_asleep(); }));
   stop.request_stop();
   EXPECT_EQ(cancelled.get(), Errc::cancelled);
@@ -192,15 +216,16 @@ MORTISE_TEST(Permits, AnotherNumberIsRefusedToAnOwnerThatHasOne, Quality::permit
   Client one = client();
   Semaphore two_of_them = one.make_semaphore("gate", two);
   Semaphore three_of_them = one.make_semaphore("gate", 3);
-  Permit permit = two_of_them.try_acquire();
+  const AcquireOptions mine{.wait = 0ns, .owner = Owner::unique()};
+  Permit permit = two_of_them.acquire(mine);
   ASSERT_TRUE(permit);
   std::error_code error;
-  const Permit refused = three_of_them.try_acquire(error);
+  const Permit refused = three_of_them.acquire(mine, error);
   EXPECT_EQ(error, Errc::misconfigured) << "it would be told that there are three";
   for (const char* const word : {"gate", "2", "3"}) {
     EXPECT_NE(refused.error_text().find(word), std::string::npos) << refused.error_text();
   }
-  EXPECT_TRUE(two_of_them.try_acquire()) << "it has it still";
+  EXPECT_TRUE(two_of_them.acquire(mine)) << "it has it still";
   permit.unlock();
   EXPECT_TRUE(three_of_them.try_acquire()) << "an idle one takes the new number";
 }

@@ -35,7 +35,7 @@ class PostgresSharedListings : public PostgresTest {
     return all;
   }
   static Permit take(Semaphore& gate) {
-    return gate.acquire({.wait = patience, .owner = Owner::unique()});
+    return gate.acquire({.wait = patience});
   }
 };
 

@@ -31,7 +31,7 @@ class ZooKeeperPermits : public ZooKeeperTest {
     });
   }
   static Permit take(Semaphore& semaphore, std::chrono::nanoseconds wait = patience) {
-    return semaphore.acquire({.wait = wait, .owner = Owner::unique()});
+    return semaphore.acquire({.wait = wait});
   }
 };
 
@@ -130,7 +130,7 @@ TEST_F(ZooKeeperPermits, AnotherNumberIsRefusedToWhoeverWouldWait) {
   Permit other = take(two);
   EXPECT_FALSE(take(two, 0ns)) << "it remembers that";
   std::error_code ec;
-  const Permit refused = three.acquire({.wait = patience, .owner = Owner::unique()}, ec);
+  const Permit refused = three.acquire({.wait = patience}, ec);
   EXPECT_FALSE(refused);
   EXPECT_EQ(ec, Errc::misconfigured);
   EXPECT_TRUE(come_to_be(2, 0));

@@ -60,7 +60,9 @@ class SemaphoreGrip final : public Grip {
 
   [[nodiscard]] Shape shape() const override { return Shape::permit; }
   [[nodiscard]] bool acquire(const AcquireOptions& options, std::error_code& ec) override {
-    Permit permit = semaphore_.acquire(options, ec);
+    AcquireOptions mine = options;
+    mine.owner = options.owner.or_this_thread();  // who re-enters, as with a lock
+    Permit permit = semaphore_.acquire(mine, ec);
     const bool granted = static_cast<bool>(permit);
     if (granted) permits_.push_back(std::move(permit));
     return granted;

@@ -10,20 +10,6 @@
 #include <string>
 #include <string_view>
 
-namespace mortise {
-
-inline std::ostream& operator<<(std::ostream& out, KeyState state) {
-  switch (state) {
-    case KeyState::absent: return out << "absent";
-    case KeyState::pending: return out << "pending";
-    case KeyState::succeeded: return out << "succeeded";
-    case KeyState::failed: break;
-  }
-  return out << "failed";
-}
-
-}  // namespace mortise
-
 namespace mortise::contract {
 
 /// Work whose effect can be counted, and whose result says which time it was.

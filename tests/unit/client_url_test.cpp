@@ -8,7 +8,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <optional>
 #include <string>
+#include <system_error>
 
 namespace mortise {
 namespace {
@@ -75,6 +78,65 @@ TEST(ClientUrl, WithoutASchemeSaysWhichIsMeant) {
 TEST(ClientUrl, QuotesNoPassword) {
   for (const char* const url : {"user:123/4@host:6379", "user:1234?password=567@host"}) {
     EXPECT_THAT(refusal(url).words, AllOf(Not(HasSubstr("123")), Not(HasSubstr("567")))) << url;
+  }
+}
+
+TEST(ClientOpen, WithoutExceptionsReturnsAClientOrTheReason) {
+  std::error_code ec = Errc::protocol;
+  std::optional<Client> client = Client::open("memory:", ec);
+  ASSERT_TRUE(client);
+  EXPECT_FALSE(ec);
+  client->check();
+  EXPECT_FALSE(Client::open("memory:", {.give_up = std::chrono::seconds(-1)}, ec));
+  EXPECT_EQ(ec, Errc::misconfigured);
+  Failure failure;
+  EXPECT_FALSE(Client::open("redis://shop:hunter2@host:port", {}, failure));
+  EXPECT_EQ(failure.code, Errc::misconfigured);
+  EXPECT_THAT(failure.words(), AllOf(HasSubstr("port"), Not(HasSubstr("hunter2"))));
+  EXPECT_TRUE(Client::open("memory:", {}, failure));
+  EXPECT_FALSE(failure) << "a failure from before";
+}
+
+/// Sets the variable, and restores it at the end of the scope.
+class UrlInEnvironment {
+ public:
+  explicit UrlInEnvironment(const char* value) {
+    if (const char* const before = std::getenv(name); before != nullptr) before_ = before;
+    value == nullptr ? ::unsetenv(name) : ::setenv(name, value, 1);
+  }
+  ~UrlInEnvironment() { before_ ? ::setenv(name, before_->c_str(), 1) : ::unsetenv(name); }
+  UrlInEnvironment(const UrlInEnvironment&) = delete;
+  UrlInEnvironment& operator=(const UrlInEnvironment&) = delete;
+
+ private:
+  static constexpr const char* name = "MORTISE_URL";
+  std::optional<std::string> before_;
+};
+
+TEST(ClientOpen, FromTheEnvironmentNamesTheVariableThatIsMissing) {
+  {
+    const UrlInEnvironment set("memory:environment");
+    Client client = Client::from_env();
+    Client same("memory:environment");
+    const Guard guard(client, "a");
+    EXPECT_FALSE(Guard(same, "a", {.wait = std::chrono::seconds(0), .owner = Owner::unique()}))
+        << "another store";
+  }
+  for (const char* const value : {static_cast<const char*>(nullptr), "", "hunter2@host"}) {
+    const UrlInEnvironment set(value);
+    try {
+      static_cast<void>(Client::from_env());
+      ADD_FAILURE() << (value == nullptr ? "not set" : value);
+    } catch (const Error& error) {
+      EXPECT_TRUE(error.errc() == Errc::misconfigured || error.errc() == Errc::unsupported);
+      EXPECT_THAT(error.what(), Not(HasSubstr("hunter2")));
+      if (value == nullptr) {
+        EXPECT_THAT(error.what(), HasSubstr("MORTISE_URL is not set"));
+      }
+      if (value != nullptr && *value == 0) {
+        EXPECT_THAT(error.what(), HasSubstr("MORTISE_URL is empty"));
+      }
+    }
   }
 }
 

@@ -86,7 +86,7 @@ void Scene::operate_key(Party& party, Random& random, bool calm) {
     std::error_code error;
     mortise::Run run = once.begin(error);
     const Nanos limit = options.wait == mortise::forever ? never
-                        : options.wait > Nanos(0)        ? options.wait
+                        : options.wait > Nanos(0)        ? Nanos(options.wait)
                                                   : mortise::core::command_timeout(plan_.lease);
     if (const Nanos beyond = taken.beyond(limit); beyond > grace) {
       judge_.blame("L3", process.name() + ": to begin with " + std::to_string(limit.count()) +

@@ -43,7 +43,7 @@ void Scene::take_permit(Party& party, Random& random, bool calm) {
   ++operations_;
   const Process& process = *party.process;
   mortise::AcquireOptions options;
-  if (random.chance(0.5)) options.owner = mortise::Owner::unique();
+  options.owner = random.chance(0.5) ? mortise::Owner::unique() : mortise::Owner::this_thread();
   if (!calm && random.chance(plan_.tries)) {
     options.wait = Nanos(0);
   } else if (random.chance(0.3)) {

@@ -280,7 +280,7 @@ void Scene::operate(Party& party, Random& random, bool calm) {
   }
   if (waits) judge_.waits(name, process, false, options.wait == mortise::forever);
   const Nanos limit = options.wait == mortise::forever ? never
-                      : options.wait > Nanos(0)        ? options.wait
+                      : options.wait > Nanos(0)        ? Nanos(options.wait)
                                                 : mortise::core::command_timeout(plan_.lease);
   const Nanos beyond = taken.beyond(limit);
   if (waits && beyond >= Nanos(0)) count_over_run(asked, beyond);

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+// Times as callers write them: any std::chrono duration, and never a number without a unit.
+#pragma once
+
+#include <mortise/export.hpp>
+
+#include <chrono>
+#include <type_traits>
+
+namespace mortise {
+
+/// A wait without end.
+inline constexpr std::chrono::nanoseconds forever = std::chrono::nanoseconds::max();
+
+/// Does not compile: a number says nothing about seconds or milliseconds.
+template <class Number>
+constexpr void refuse_number_without_unit() {
+  static_assert(!std::is_arithmetic_v<Number>,
+                "Mortise: a time needs a unit. Write 30s or 500ms instead of a plain number; "
+                "`using namespace std::chrono_literals` makes both available");
+}
+
+/// The type of every time in a struct of options: a `Duration`, made of any `std::chrono` duration
+/// that converts to it without loss. `{.lease = 30}` fails to compile with a sentence.
+template <class Duration>
+struct TimeOption : Duration {
+  template <class Rep, class Period>
+  requires std::is_convertible_v<std::chrono::duration<Rep, Period>, Duration>
+  constexpr TimeOption(const std::chrono::duration<Rep, Period>& time) : Duration(time) {}
+  template <class Number>
+  requires std::is_arithmetic_v<Number>
+  constexpr TimeOption(Number) : Duration() { refuse_number_without_unit<Number>(); }
+};
+
+/// @return any duration as a wait in nanoseconds, rounded up. A duration that does not fit is a
+/// wait without end; one below zero, or one that is not a number, is no wait.
+template <class Rep, class Period>
+[[nodiscard]] constexpr std::chrono::nanoseconds wait_of(
+    const std::chrono::duration<Rep, Period>& wait) {
+  // Compared as floating point, which no duration overflows.
+  using Seconds = std::chrono::duration<double>;
+  constexpr Seconds longest = std::chrono::hours(24 * 365 * 100);
+  const auto seconds = std::chrono::duration_cast<Seconds>(wait);
+  if (seconds > longest) return forever;
+  if (!(seconds > Seconds(0))) return std::chrono::nanoseconds(0);
+  return std::chrono::ceil<std::chrono::nanoseconds>(wait);
+}
+template <class Number>
+requires std::is_arithmetic_v<Number>
+[[nodiscard]] constexpr std::chrono::nanoseconds wait_of(Number) {
+  refuse_number_without_unit<Number>();
+  return forever;
+}
+
+/// What `wait_of()` takes.
+template <class T>
+concept Wait = requires(const T& wait) {
+  wait_of(wait);
+};
+
+}  // namespace mortise
