@@ -82,6 +82,8 @@ void RedlockBackend::listens(Node& node) {
   for (const auto& attempt : attempts()) {
     Lock lock(attempt->mutex);
     if (!base::mutant("redlock.told_across_a_break")) attempt->hears &= ~only(node.index());
+    // A round that is under way asked the server before it could tell: another one follows.
+    attempt->hinted |= only(node.index());
     wake(attempt, std::move(lock), soon);
   }
 }

@@ -12,8 +12,6 @@
 namespace mortise::remote {
 namespace {
 
-// Name servers take less. An answer that comes later is as good as none.
-constexpr std::chrono::seconds answered_in{2};
 // More than a pool has connections that last.
 constexpr std::size_t most_addresses = 64;
 

@@ -28,6 +28,9 @@ class NameWatch final : public base::TimerSource {
  public:
   /// Between two questions; a quarter more at random, so that clients do not ask together.
   static constexpr std::chrono::seconds interval{10};
+  /// From a question to the moment at which its answer is fetched. Name servers take less; an
+  /// answer that comes later is as good as none.
+  static constexpr std::chrono::seconds answered_in{2};
 
   using Moved = std::function<void(const Failure& why)>;
   /// @param where the server, for messages

@@ -103,7 +103,7 @@ void Session::resolved(Instant now) {
     }
   }
   endpoint_count_ = all.size();
-  denied_ = 0;
+  not_denied_ = std::move(all);
   open(list, std::move(hosts), now);
 }
 
@@ -157,9 +157,13 @@ void Session::attempt_failed(Instant now) {
     if (down_since_ == never) down_since_ = now;
   }
   // A certificate that is refused, ours or theirs, at every server: asking again cannot help. Where
-  // there is a session it may live on, and what it holds.
-  if (why.code == Errc::denied && ++denied_ == endpoint_count_ && id() == 0) {
-    return over(now, why, true);
+  // there is a session it may live on, and what it holds. The C client may try one server twice
+  // before it has tried all of them.
+  if (why.code == Errc::denied && handle_) {
+    const auto found =
+        std::find(not_denied_.begin(), not_denied_.end(), handle_->wire().endpoint());
+    if (found != not_denied_.end()) not_denied_.erase(found);
+    if (not_denied_.empty() && id() == 0) return over(now, why, true);
   }
   ++failures_;
   trouble_ = std::move(why);

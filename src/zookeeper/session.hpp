@@ -207,7 +207,8 @@ class Session final : public Source, private Handle::User {
   Errc resolve_code_ = Errc::unavailable;
   std::string servers_;
   std::size_t endpoint_count_ = 1;
-  std::size_t denied_ = 0;  // of them, since they were resolved
+  std::vector<std::string>
+      not_denied_;  // endpoints that have not refused us since they were resolved
   std::unique_ptr<Handle> handle_;
   std::unique_ptr<Handle> left_;  // of a session that was given up
   Instant left_until_ = never;  // until then the server is to read so; never: not before it is sent

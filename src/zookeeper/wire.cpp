@@ -63,6 +63,7 @@ int Wire::connect_socket(const void* address, unsigned length) noexcept {
     std::memcpy(&endpoint.address, address,
                 std::min(static_cast<std::size_t>(length), sizeof endpoint.address));
     endpoint.length = length;
+    endpoint_ = endpoint.text();
     stream_ = remote::adopt_stream(std::move(socket_), endpoint, remote::Unsent::arrives, tls_,
                                    host_of(endpoint));
   } catch (const std::exception&) {

@@ -81,6 +81,8 @@ class Wire {
   [[nodiscard]] int error() const noexcept { return error_; }
   /// @return the words of it, where it has any beside that number.
   [[nodiscard]] const Failure& why() const noexcept { return why_; }
+  /// @return where it was connected to last, as a number and a port; empty = nowhere yet.
+  [[nodiscard]] const std::string& endpoint() const noexcept { return endpoint_; }
   /// @return whether the server has closed the connection instead of answering the greeting.
   [[nodiscard]] bool turned_away() const noexcept { return turned_away_; }
   /// From the next connection on the greeting says that no transaction was seen. A server with less
@@ -113,6 +115,7 @@ class Wire {
   Hosts hosts_;
   base::UniqueFd socket_;  // until it connects
   std::unique_ptr<remote::Stream> stream_;
+  std::string endpoint_;
   bool connected_ = false;
   int number_ = -1;  // as the C client knows it
   bool keeps_ = false;

@@ -113,7 +113,7 @@ MORTISE_TEST(Cancelling, AStopTokenEndsTheWait) {
         return ec;
       });
       EXPECT_TRUE(waiter.falls_asleep());
-      return duration_of([&] {
+      return own_duration_of([&] {
         stop.request_stop();
         EXPECT_EQ(outcome.get(), Errc::cancelled);
       });

@@ -70,7 +70,7 @@ MORTISE_TEST(Closing, FreesWhatIsHeld) {
   EXPECT_TRUE(lost.stop_requested()) << "a hold that ends without its owner is a loss";
   for (const char* const name : {"name", "other name"}) {
     Lock next = other.make_lock(name);
-    EXPECT_TRUE(next.try_lock_for(fallback_period * 2)) << name;
+    EXPECT_TRUE(taken_within(next, fallback_period * 2)) << name;
     next.unlock();
   }
 }
@@ -119,7 +119,7 @@ MORTISE_TEST(Closing, MayHappenTwiceAndAtOnce) {
     lock.lock(ec);
     EXPECT_EQ(ec, Errc::closed);
     Lock next = other.make_lock("name");
-    EXPECT_TRUE(next.try_lock_for(fallback_period * 2));
+    EXPECT_TRUE(taken_within(next, fallback_period * 2));
     next.unlock();
   }
 }
@@ -158,7 +158,7 @@ MORTISE_TEST(Closing, HandlesMayOutliveTheirClient) {
   EXPECT_EQ(guard->valid_for(), 0ns);
   EXPECT_EQ(lock->name(), "name");
   Lock next = other.make_lock("name");
-  EXPECT_TRUE(next.try_lock_for(fallback_period * 2));
+  EXPECT_TRUE(taken_within(next, fallback_period * 2));
   lock.reset();
   guard.reset();
   EXPECT_EQ(next.hold_count(), 1U);
@@ -190,7 +190,7 @@ MORTISE_TEST(Closing, AClientMayBeMoved) {
   EXPECT_EQ(lock.hold_count(), 1U);
   replaced = client();  // closes the client of the lock
   Lock next = other.make_lock("name");
-  EXPECT_TRUE(next.try_lock_for(fallback_period * 2));
+  EXPECT_TRUE(taken_within(next, fallback_period * 2));
   next.unlock();
 }
 
@@ -253,7 +253,7 @@ MORTISE_TEST(Closing, RacesWithMessagesUnderWay, Hook::delays) {
   rival.run([] {});
   store().misbehave({});
   const std::optional<Holder> left = theirs.holder();
-  EXPECT_TRUE(theirs.try_lock_for(fallback_period * 3))
+  EXPECT_TRUE(taken_within(theirs, fallback_period * 3))
       << (left ? "held, for " + std::to_string(left->expires_in.value_or(0ms).count()) +
                      " ms more, by " + left->label + std::to_string(left->waiters.value_or(99))
                : "nobody holds it");

@@ -35,7 +35,7 @@ MORTISE_TEST(Crash, ACutOffHolderIsOutWithinItsLease, Quality::leases) {
   lock.lock();
   crashed.probe->sever();
   Lock next = other.make_lock("name");
-  EXPECT_TRUE(next.try_lock_for(lease_of(options) + 1s));
+  EXPECT_TRUE(taken_within(next, lease_of(options) + 1s));
   EXPECT_EQ(lock.valid_for(), 0ns);
   next.unlock();
   crashed.probe->mend();
@@ -52,7 +52,7 @@ MORTISE_TEST(Crash, AKilledHolderIsOutWithinItsLease, Hook::processes) {
   Lock lock = other.make_lock("name");
   EXPECT_FALSE(lock.try_lock());
   EXPECT_EQ(holder.kill().signal, SIGKILL);
-  EXPECT_TRUE(lock.try_lock_for(lease + 1s));
+  EXPECT_TRUE(taken_within(lock, lease + 1s));
   EXPECT_TRUE(lock.token());
   lock.unlock();
 }
@@ -164,7 +164,7 @@ MORTISE_TEST(Crash, AHolderThatWasStoppedBeyondItsLeaseKnowsIt, Quality::leases,
   Client other = client();
   Lock lock = other.make_lock("name");
   ASSERT_TRUE(holder.stop());
-  EXPECT_TRUE(lock.try_lock_for(lease_of(options) + 1s));
+  EXPECT_TRUE(taken_within(lock, lease_of(options) + 1s));
   goes_on.tell('g');
   holder.resume();
   const std::optional<model::Exit> exit = holder.wait_for(patience);
@@ -203,7 +203,7 @@ MORTISE_TEST(Crash, AStoppedWaiterHoldsNobodyUpForLong, Hook::processes) {
   ASSERT_TRUE(stopped.stop());
   frees.tell('f');
   const auto within = fallback_period + 1s + (leases() ? 2s : 0s);
-  EXPECT_TRUE(lock.try_lock_for(within));
+  EXPECT_TRUE(taken_within(lock, within));
   if (lock.hold_count() > 0) lock.unlock();
   stopped.resume();
   const std::optional<model::Exit> exit = stopped.wait_for(patience);

@@ -117,7 +117,7 @@ MORTISE_TEST(Deadline, WithoutRenewalTheHoldEndsWithItsLease, Quality::leases) {
   lock.lock();
   const std::stop_token lost = lock.lost();
   Lock next = other.make_lock("name");
-  EXPECT_TRUE(next.try_lock_for(short_lease() + fallback_period));
+  EXPECT_TRUE(taken_within(next, short_lease() + fallback_period));
   EXPECT_EQ(lock.valid_for(), 0ns);
   EXPECT_TRUE(eventually([&] { return lost.stop_requested(); }));
   EXPECT_EQ(holder.probe->counts().renewals, 0U);
@@ -130,7 +130,7 @@ MORTISE_TEST(Deadline, RenewalKeepsAHoldBeyondItsLease, Quality::leases) {
   const auto record = std::make_shared<Record>();
   Client one = client({.observer = record});
   Client other = client();
-  const LockOptions options{.lease = real_time() ? short_lease() * 3 : 30'000ms};
+  const LockOptions options{.lease = real_time() ? renewed_lease() : 30'000ms};
   Lock lock = one.make_lock("name", options);
   lock.lock();
   for (std::size_t renewals = 1; renewals <= 5; ++renewals) {
@@ -148,7 +148,7 @@ MORTISE_TEST(Deadline, RenewalComesInTimeWhateverTheLeaseOfTheHoldBefore, Qualit
   take_any_clock();
   const auto record = std::make_shared<Record>();
   Client one = client({.observer = record});
-  const std::chrono::milliseconds lease = real_time() ? short_lease() * 2 : 30'000ms;
+  const std::chrono::milliseconds lease = real_time() ? renewed_lease() / 2 : 30'000ms;
   Lock brief = one.make_lock("name", {.lease = lease});
   Lock lengthy = one.make_lock("name", {.lease = lease * 3});
   std::size_t renewals = 0;

@@ -134,7 +134,7 @@ MORTISE_TEST(Fencing, TheTokenStaysOnRenewal, Quality::leases) {
   take_any_clock();
   const auto record = std::make_shared<Record>();
   Client one = client({.observer = record});
-  Lock lock = one.make_lock("name", {.lease = real_time() ? short_lease() * 3 : 30'000ms});
+  Lock lock = one.make_lock("name", {.lease = real_time() ? renewed_lease() : 30'000ms});
   lock.lock();
   const Token token = lock.token();
   for (std::size_t renewals = 1; renewals <= 3; ++renewals) {

@@ -30,7 +30,7 @@ MORTISE_TEST(LockAllKept, OutlivesTheThreadThatTookIt) {
   const auto record = std::make_shared<Record>();
   Client one = client({.observer = record});
   Client other = client();
-  const LockOptions options{.lease = short_lease() * 3};
+  const LockOptions options{.lease = renewed_lease()};
   std::vector<Lock> locks = locks_of(one, {"a", "b"}, options);
   Several all;
   std::thread([&] { all = lock_all(all_of(locks)); }).join();

@@ -165,7 +165,7 @@ MORTISE_TEST(LockAll, OutlivesTheThreadThatRead, Quality::shared) {
   const auto record = std::make_shared<Record>();
   Client one = client({.observer = record});
   Client other = client();
-  const LockOptions options{.lease = short_lease() * 3, .mode = Mode::shared};
+  const LockOptions options{.lease = renewed_lease(), .mode = Mode::shared};
   std::vector<Lock> read = locks_of(one, {"a", "b"}, options);
   std::optional<Several> all;
   std::thread([&] { all.emplace(lock_all(all_of(read))); }).join();

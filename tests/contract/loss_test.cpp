@@ -168,7 +168,7 @@ MORTISE_TEST(Loss, CallbackMayDestroyTheClient, Quality::loss) {
   Signal done;
   std::chrono::nanoseconds took{0};
   const Callback callback(lock.lost(owner), [&] {
-    took = duration_of([&] { one.reset(); });
+    took = own_duration_of([&] { one.reset(); });
     done.set();
   });
   lose(lock, owner);
@@ -178,7 +178,7 @@ MORTISE_TEST(Loss, CallbackMayDestroyTheClient, Quality::loss) {
   lock.lock(ec);
   EXPECT_EQ(ec, Errc::closed);
   Lock next = other.make_lock("other name");
-  EXPECT_TRUE(next.try_lock_for(fallback_period * 3)) << "the destroyed client kept its holds";
+  EXPECT_TRUE(taken_within(next, fallback_period * 3)) << "the destroyed client kept its holds";
   next.unlock();
 }
 
@@ -258,7 +258,7 @@ MORTISE_TEST(Loss, ASlowCallbackDelaysNoRenewal, Quality::leases) {
   take_any_clock();
   const auto record = std::make_shared<Record>();
   Client one = client({.observer = record});
-  const LockOptions renewed{.lease = real_time() ? short_lease() * 3 : 60'000ms};
+  const LockOptions renewed{.lease = real_time() ? renewed_lease() : 60'000ms};
   Lock kept = one.make_lock("kept", renewed);
   Lock lost = one.make_lock("lost", losable());
   kept.lock();

@@ -84,7 +84,7 @@ MORTISE_TEST(LostMessages, OnlyAMissingReplyIsInDoubt, Hook::lost_messages) {
   EXPECT_THROW(static_cast<void>(lock.try_lock_for(50ms)), Error);
   store().misbehave({});
   Lock next = other.make_lock("name");
-  EXPECT_TRUE(next.try_lock_for(calm_lease + fallback_period * 3)) << "nobody cleaned up";
+  EXPECT_TRUE(taken_within(next, calm_lease + fallback_period * 3)) << "nobody cleaned up";
   next.unlock();
 }
 
@@ -126,7 +126,7 @@ MORTISE_TEST(LostMessages, AnAttemptInDoubtIsUndoneBeforeItsLeaseEnds, Hook::los
   EXPECT_EQ(ec, Errc::in_doubt);
   store().misbehave({});
   Lock next = other.make_lock("name");
-  EXPECT_TRUE(next.try_lock_for(fallback_period * 5));
+  EXPECT_TRUE(taken_within(next, fallback_period * 5));
   next.unlock();
 }
 
@@ -145,7 +145,7 @@ MORTISE_TEST(LostMessages, ALateGrantIsUndone, Hook::delays) {
   ASSERT_TRUE(eventually([&] { return attempt->done(); }));
   store().misbehave({});
   Lock next = other.make_lock("name");
-  EXPECT_TRUE(next.try_lock_for(fallback_period * 5)) << "an orphaned grant holds the name";
+  EXPECT_TRUE(taken_within(next, fallback_period * 5)) << "an orphaned grant holds the name";
   EXPECT_EQ(lock.hold_count(), 0U);
   next.unlock();
 }
@@ -179,7 +179,7 @@ MORTISE_TEST(LostMessages, ALostReplyToAReleaseStillFreesTheName, Hook::lost_mes
   EXPECT_EQ(lock.hold_count(), 0U);
   store().misbehave({});
   Lock next = other.make_lock("name");
-  EXPECT_TRUE(next.try_lock_for(fallback_period * 3));
+  EXPECT_TRUE(taken_within(next, fallback_period * 3));
   next.unlock();
 }
 
@@ -192,7 +192,7 @@ MORTISE_TEST(LostMessages, ALostRequestOfAReleaseIsRepeated, Hook::lost_messages
   EXPECT_EQ(lock.release(), Released::unknown);
   store().misbehave({});
   Lock next = other.make_lock("name");
-  EXPECT_TRUE(next.try_lock_for(fallback_period * 5)) << "only the end of the lease frees it";
+  EXPECT_TRUE(taken_within(next, fallback_period * 5)) << "only the end of the lease frees it";
   next.unlock();
 }
 
@@ -290,7 +290,7 @@ MORTISE_TEST(LostMessages, ExclusionSurvivesABadNetwork, Quality::leases, Hook::
   }
   Client successor = client();
   Lock after = successor.make_lock("name");
-  EXPECT_TRUE(after.try_lock_for(short_lease() * 2 + fallback_period * 4))
+  EXPECT_TRUE(taken_within(after, short_lease() * 2 + fallback_period * 4))
       << "an orphaned grant is left";
   after.unlock();
 }

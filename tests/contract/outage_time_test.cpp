@@ -10,7 +10,7 @@ namespace {
 /// One call of at most 100 ms. @return how long it took; a failed test where it gave up early.
 std::chrono::nanoseconds timed_try(Lock& lock) {
   constexpr auto wait = 100ms;
-  const auto took = duration_of([&] {
+  const auto took = own_duration_of([&] {
     std::error_code ec;
     if (lock.try_lock_for(wait, ec)) lock.unlock(ec);
   });

@@ -149,8 +149,7 @@ MORTISE_TEST(Sharing, EndsNotInAForkedChild, Quality::shared) {
 
 // Promise: L9
 MORTISE_TEST(Permits, EndNotWithTheThreadThatTookThem, Quality::permits, Quality::leases) {
-  // A lease that a renewal reaches in time, even if the machine does much else.
-  const LockOptions options{.lease = short_lease() * 4};
+  const LockOptions options{.lease = renewed_lease()};
   const auto record = std::make_shared<Record>();
   Client one = client({.observer = record});
   Client other = client();

@@ -165,7 +165,7 @@ MORTISE_TEST(Reentry, GoesWithRenewal, Quality::leases) {
   take_any_clock();
   const auto record = std::make_shared<Record>();
   Party holder = party({.observer = record});
-  const LockOptions options{.lease = real_time() ? short_lease() * 3 : 30'000ms};
+  const LockOptions options{.lease = real_time() ? renewed_lease() : 30'000ms};
   Lock lock = holder.client.make_lock("name", options);
   lock.lock();
   lock.lock();

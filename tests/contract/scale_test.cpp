@@ -24,8 +24,8 @@ rlim_t raise_descriptor_limit() {
 }
 
 MORTISE_TEST(Scale, TenThousandLocksAtOnce) {
-  // Of a lease of one second, as ZooKeeper's is here, each is renewed three times a second: a build
-  // that is not optimised and looks at each access takes ten times as long for it.
+  have_long_leases();
+  // A build that is not optimised and looks at each access takes ten times as long.
   constexpr std::size_t count = model::under_sanitizer ? 2'000 : 10'000;
   // A backend may need a descriptor for each.
   if (raise_descriptor_limit() <= count + 500) {

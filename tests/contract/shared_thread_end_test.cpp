@@ -157,7 +157,7 @@ MORTISE_TEST(Sharing, DoesNotTouchAReadersGuardThatIsElsewhere, Quality::shared)
   const auto record = std::make_shared<Record>();
   Client one = client({.observer = record});
   Client other = client();
-  const LockOptions options = reading_for(short_lease() * 3);
+  const LockOptions options = reading_for(renewed_lease());
   Lock lock = one.make_lock("name", options);
   std::optional<Guard> guard;
   Owner owner;

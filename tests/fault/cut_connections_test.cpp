@@ -87,7 +87,7 @@ void cost_no_lock(OwnServer& server, int cycles) {
   // What was in doubt has been given back behind the callers, or was never there.
   for (Client& one : clients) {
     Lock lock = one.make_lock("a");
-    EXPECT_TRUE(lock.try_lock_for(4s));
+    EXPECT_TRUE(taken_within(lock, 4s));
     EXPECT_EQ(lock.release(), Released::released);
   }
 }

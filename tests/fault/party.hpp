@@ -9,6 +9,7 @@
 #include "support/contract_worker.hpp"
 #include "support/eventually.hpp"
 #include "support/own_time.hpp"
+#include "support/taken_within.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -30,6 +31,7 @@ using test::eventually;
 using test::least_duration_of;
 using test::own_duration_of;
 using test::patience;
+using test::taken_within;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -73,11 +75,19 @@ class Party {
   Worker worker_;
 };
 
-/// @return whether the future has come within the time.
+/// @return whether the future has come within the time, which counts as that of `eventually()`
+/// does.
 template <class Result>
 [[nodiscard]] bool comes(const std::future<Result>& future,
                          std::chrono::nanoseconds within = patience) {
-  return future.wait_for(within) == std::future_status::ready;
+  if (within <= 0ns || within >= patience) {
+    return future.wait_for(within) == std::future_status::ready;
+  }
+  test::OwnTimeLimit limit(within, patience);
+  do {
+    if (future.wait_until(limit.until()) == std::future_status::ready) return true;
+  } while (!limit.is_over());
+  return future.wait_for(0s) == std::future_status::ready;
 }
 
 /// @return what the call throws; clear where it throws nothing of the library's.

@@ -34,9 +34,7 @@ class PostgresSharedListings : public PostgresTest {
     }
     return all;
   }
-  static Permit take(Semaphore& gate) {
-    return gate.acquire({.wait = patience});
-  }
+  static Permit take(Semaphore& gate) { return gate.acquire({.wait = patience}); }
 };
 
 TEST_F(PostgresSharedListings, AQueueTellsEachReader) {
@@ -126,7 +124,7 @@ TEST_F(PostgresSharedListings, SemaphoresAreNotListedAndDelayNoPage) {
   std::deque<Lock> locks;
   for (const char* name : {"a", "c", "e"}) {
     locks.push_back(mine.make_lock(name, {.lease = 60s}));
-    ASSERT_TRUE(locks.back().try_lock());
+    ASSERT_TRUE(locks.back().try_lock_for(patience));
   }
   std::deque<Permit> permits;
   for (const char* name : {"b", "c", "d"}) {
@@ -165,7 +163,7 @@ TEST_F(PostgresSharedListings, AllReadersAreEndedAndEachIsTold) {
   EXPECT_TRUE(administrator.force_release("a", {.wait = patience}).empty());
   Client other = client();
   Lock writer = other.make_lock("a", {.lease = 60s});
-  ASSERT_TRUE(writer.try_lock());
+  ASSERT_TRUE(writer.try_lock_for(patience));
   for (Reader& each : all) {
     EXPECT_LT(each.lock.token(), writer.token());
     EXPECT_EQ(each.lock.release(), Released::was_lost);
@@ -176,14 +174,15 @@ TEST_F(PostgresSharedListings, AllReadersAreEndedAndEachIsTold) {
 TEST_F(PostgresSharedListings, OneReaderIsEndedAndTheOthersReadOn) {
   std::deque<Reader> all = readers(2, "a");
   all.emplace_back(client(), "a", 3s);
-  ASSERT_TRUE(all.back().lock.try_lock());
+  ASSERT_TRUE(all.back().lock.try_lock_for(patience));
   const Token meant = all[2].lock.token();
   const std::stop_token lost = all[2].lock.lost();
   Client administrator = owner();
-  const std::vector<Holder> ended = administrator.force_release("a", {.of = meant});
+  const std::vector<Holder> ended =
+      administrator.force_release("a", {.of = meant, .wait = patience});
   ASSERT_EQ(ended.size(), 1U);
   EXPECT_EQ(ended.front().token, meant);
-  EXPECT_TRUE(administrator.force_release("a", {.of = meant}).empty());
+  EXPECT_TRUE(administrator.force_release("a", {.of = meant, .wait = patience}).empty());
   EXPECT_EQ(administrator.queue("a", patiently).holders.size(), 2U);
   EXPECT_TRUE(eventually([&] { return lost.stop_requested(); })) << "at its next renewal";
   Client other = client();
@@ -207,8 +206,8 @@ TEST_F(PostgresSharedListings, APermitThatIsEndedComesBackAndIsTold) {
     return take(same).token();
   });
   ASSERT_TRUE(worker.falls_asleep());
-  const std::vector<Holder> ended =
-      administrator.force_release("gate", {.of = first.token(), .mode = Mode::permit});
+  const std::vector<Holder> ended = administrator.force_release(
+      "gate", {.of = first.token(), .wait = patience, .mode = Mode::permit});
   ASSERT_EQ(ended.size(), 1U);
   EXPECT_EQ(ended.front().mode, Mode::permit);
   EXPECT_GT(served.get(), second.token());

@@ -46,8 +46,8 @@ TEST_F(PostgresListings, GoPastAnyNumberOfFreeRowsInBoundedSteps) {
   Client mine = client();
   Lock first = mine.make_lock("a");
   Lock last = mine.make_lock("z");
-  ASSERT_TRUE(first.try_lock());
-  ASSERT_TRUE(last.try_lock());
+  ASSERT_TRUE(first.try_lock_for(patience));
+  ASSERT_TRUE(last.try_lock_for(patience));
   fill(9'000);
   int pages = 0;
   EXPECT_EQ(all_of(mine, "", pages), (Names{"a", "z"}));
@@ -83,7 +83,7 @@ TEST_F(PostgresListings, AreReadByTheIndex) {
 TEST_F(PostgresListings, WaitForNoTransaction) {
   Client mine = client();
   Lock lock = mine.make_lock("a", {.lease = 60s});
-  ASSERT_TRUE(lock.try_lock());
+  ASSERT_TRUE(lock.try_lock_for(patience));
   PostgresTalk talk = server().talk();
   talk.run("begin");
   talk.run("select from mortise.lock for update");
@@ -97,7 +97,7 @@ TEST_F(PostgresListings, WaitForNoTransaction) {
 TEST_F(PostgresListings, LeaveOutNamesThatAreNone) {
   Client mine = client();
   Lock lock = mine.make_lock("a");
-  ASSERT_TRUE(lock.try_lock());
+  ASSERT_TRUE(lock.try_lock_for(patience));
   server().talk().run(
       "insert into mortise.lock (name, number, attempt, lease, expires_at, label) values"
       " ('', 1, '\\x00', 1, 'infinity', ''),"
@@ -110,26 +110,26 @@ TEST_F(PostgresListings, LeaveOutNamesThatAreNone) {
 TEST_F(PostgresListings, TellTheHoldersAge) {
   Client mine = client();
   Lock lock = mine.make_lock("a", {.lease = 60s});
-  ASSERT_TRUE(lock.try_lock());
+  ASSERT_TRUE(lock.try_lock_for(patience));
   ASSERT_TRUE(eventually([&] {
-    const NameQueue queue = mine.queue("a");
+    const NameQueue queue = mine.queue("a", {.wait = patience});
     return queue.holders.size() == 1 && queue.holders.front().age > 50ms;
   }));
-  EXPECT_LT(*mine.queue("a").holders.front().age, patience);
-  EXPECT_FALSE(mine.queue("a").waiters_in_all) << "no tickets: nobody knows";
+  EXPECT_LT(*mine.queue("a", {.wait = patience}).holders.front().age, patience);
+  EXPECT_FALSE(mine.queue("a", {.wait = patience}).waiters_in_all) << "no tickets: nobody knows";
   lock.unlock();
 }
 
 TEST_F(PostgresListings, TellOfNoWaiterThatIsDead) {
   Client mine(server().url() + "?mortise.fair=yes");
   Lock lock = mine.make_lock("a", {.lease = 60s});
-  ASSERT_TRUE(lock.try_lock());
+  ASSERT_TRUE(lock.try_lock_for(patience));
   server().talk().run(
       "insert into mortise.ticket (name, attempt, contact) values"
       " ('a', '\\x01', clock_timestamp() - interval '4 seconds'),"
       " ('a', '\\x02', clock_timestamp() - interval '1 second'),"
       " ('a', '\\x03', clock_timestamp())");
-  const NameQueue queue = mine.queue("a");
+  const NameQueue queue = mine.queue("a", {.wait = patience});
   EXPECT_EQ(queue.waiters_in_all, 2U);
   ASSERT_EQ(queue.waiters.size(), 2U);
   EXPECT_GE(queue.waiters[0].silent_for, 1s);
@@ -140,21 +140,21 @@ TEST_F(PostgresListings, TellOfNoWaiterThatIsDead) {
 TEST_F(PostgresListings, NeedTheRightsOfAnApplicationAndForcesMore) {
   Client mine = client();
   Lock lock = mine.make_lock("a", {.label = "robbed"});
-  ASSERT_TRUE(lock.try_lock());
+  ASSERT_TRUE(lock.try_lock_for(patience));
   int pages = 0;
   EXPECT_EQ(all_of(mine, "", pages), Names{"a"});
-  const Failure failure = failure_of([&] { mine.force_release("a"); });
+  const Failure failure = failure_of([&] { mine.force_release("a", {.wait = patience}); });
   EXPECT_EQ(failure.code, Errc::denied) << failure.text;
   EXPECT_THAT(failure.text, HasSubstr("force_release"));
   Client owner(server().owner_url());
   const Token token = lock.token();
-  const std::vector<Holder> ended = owner.force_release("a", {.of = token});
+  const std::vector<Holder> ended = owner.force_release("a", {.of = token, .wait = patience});
   ASSERT_EQ(ended.size(), 1U);
   EXPECT_EQ(ended.front().label, "robbed");
-  EXPECT_TRUE(owner.force_release("a").empty());
+  EXPECT_TRUE(owner.force_release("a", {.wait = patience}).empty());
   EXPECT_EQ(all_of(mine, "", pages), Names{});
   server().talk().run("revoke select on mortise.lock from shop");
-  const Failure blind = failure_of([&] { static_cast<void>(mine.list("")); });
+  const Failure blind = failure_of([&] { static_cast<void>(mine.list("", {.wait = patience})); });
   EXPECT_EQ(blind.code, Errc::denied) << blind.text;
   server().talk().run("grant select on mortise.lock to shop");
   EXPECT_EQ(lock.release(), Released::was_lost);

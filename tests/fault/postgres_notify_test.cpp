@@ -98,7 +98,7 @@ TEST_F(PostgresNotify, OfAnotherDatabaseDelaysNoRelease) {
     const Notifier notifier(server());
     // Releases wait for no standby, and so for nothing.
     Released outcome{};
-    EXPECT_LT(duration_of([&] { outcome = lock.release(); }), 500ms);
+    EXPECT_LT(own_duration_of([&] { outcome = lock.release(); }), 500ms);
     EXPECT_EQ(outcome, Released::released);
     EXPECT_FALSE(is_held("a"));
     ASSERT_TRUE(eventually([&] {
@@ -124,9 +124,9 @@ TEST_F(PostgresNotify, OfAnotherDatabaseDelaysNoReleaseByForce) {
     Notifier notifier(server());
     ASSERT_NO_FATAL_FAILURE(notifier.stop());
     std::optional<Holder> ended;
-    EXPECT_LT(
-        duration_of([&] { ended = postgres::force_release(server().owner_url(), "a", patience); }),
-        500ms);
+    EXPECT_LT(own_duration_of(
+                  [&] { ended = postgres::force_release(server().owner_url(), "a", patience); }),
+              500ms);
     ASSERT_TRUE(ended);
     EXPECT_EQ(ended->token, lock.token());
     ASSERT_TRUE(eventually([&] {

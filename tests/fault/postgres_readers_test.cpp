@@ -26,11 +26,19 @@ TEST_F(PostgresReaders, AWriterThatHasGivenUpKeepsNoReaderOut) {
   Client one = client();
   Client other = client();
   Client third = client();
+  other.check(patience);
+  third.check(patience);
   Lock first = one.make_lock("a", reading);
   ASSERT_TRUE(first.try_lock_for(patience));
-  ASSERT_FALSE(other.make_lock("a").try_lock_for(answer_time));
+  Lock lock = other.make_lock("a");
+  Worker writer;
+  std::error_code error;
+  auto written = writer.start([&] { return lock.try_lock_for(1s, error); });
+  ASSERT_TRUE(eventually([&] { return keeps_readers_out("a"); }));
+  ASSERT_FALSE(written.get());
+  EXPECT_FALSE(error) << error.message();
   Lock second = third.make_lock("a", reading);
-  EXPECT_TRUE(second.try_lock_for(answer_time)) << "for somebody who does not wait any more";
+  EXPECT_TRUE(taken_within(second, answer_time)) << "for a writer that does not wait any more";
 }
 
 // Promise: L2
@@ -61,9 +69,11 @@ TEST_F(PostgresReaders, OfTwoWritersOneGoesOnKeepingReadersOut) {
   auto written = staying.start();
   ASSERT_TRUE(eventually([&] { return keeps_readers_out("a"); }));
   Client other = client();
+  other.check(patience);
   ASSERT_FALSE(other.make_lock("a").try_lock_for(answer_time));
   EXPECT_TRUE(eventually([&] { return keeps_readers_out("a"); }));
   Client third = client();
+  third.check(patience);
   Lock second = third.make_lock("a", reading);
   EXPECT_FALSE(second.try_lock_for(answer_time)) << "the other writer starves";
   EXPECT_EQ(first.release(), Released::released);

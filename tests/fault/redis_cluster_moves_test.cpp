@@ -65,7 +65,7 @@ TEST_F(RedisClusterMoves, ANameThatHasLeftBeforeItsSlotIsServedWhereItIs) {
   ASSERT_TRUE(comes(served, 2s));
   EXPECT_EQ(waiter.release(), Released::released);
   cluster().end_move(slot, to);
-  ASSERT_TRUE(lock.try_lock_for(3s));
+  ASSERT_TRUE(taken_within(lock, 3s));
   EXPECT_EQ(lock.release(), Released::released);
 }
 
@@ -141,7 +141,7 @@ TEST_F(RedisClusterMoves, AKilledMasterIsReplacedAndItsHoldsAndWaitersGoOn) {
   // It comes back as a replica.
   cluster()[master].start();
   cluster().wait_until_settled();
-  ASSERT_TRUE(lock.try_lock_for(3s));
+  ASSERT_TRUE(taken_within(lock, 3s));
   EXPECT_EQ(lock.release(), Released::released);
 }
 
@@ -163,7 +163,7 @@ TEST_F(RedisClusterMoves, AClusterThatIsDownIsUnavailableInItsWordsAndItPasses) 
   EXPECT_EQ(failure.code, Errc::unavailable) << failure.text;
   cluster()[0].start();
   cluster().wait_until_settled();
-  EXPECT_TRUE(lock.try_lock_for(3s));
+  EXPECT_TRUE(taken_within(lock, 3s));
   EXPECT_EQ(lock.release(), Released::released);
 }
 

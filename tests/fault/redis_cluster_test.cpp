@@ -186,7 +186,7 @@ void expect_hand_overs(const std::string& url, const std::vector<std::string>& n
   for (const std::string& name : names) {
     Client mine(url);
     Lock lock = mine.make_lock(name);
-    ASSERT_TRUE(lock.try_lock_for(5s)) << name;
+    ASSERT_TRUE(taken_within(lock, 5s)) << name;
     Party waiter(Client(url), name);
     auto served = waiter.start();
     EXPECT_TRUE(eventually([&] { return mine.queue(name).waiters.size() == 1; }));
@@ -250,7 +250,7 @@ TEST_F(RedisClusterNames, AnySeedThatAnswersLeadsToAll) {
   Client mine("redis+cluster://127.0.0.1:1,127.0.0.1:" + replica);
   for (std::size_t master = 0; master < 3; ++master) {
     Lock lock = mine.make_lock(name_of(master));
-    ASSERT_TRUE(lock.try_lock_for(5s)) << master;
+    ASSERT_TRUE(taken_within(lock, 5s)) << master;
     EXPECT_EQ(lock.release(), Released::released);
   }
 }

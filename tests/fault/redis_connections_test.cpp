@@ -49,7 +49,7 @@ TEST_F(RedisConnections, ATimedCallKeepsItsTimeInAPauseAndLeavesNothing) {
             300ms + allowance + slack);
   EXPECT_EQ(error, Errc::in_doubt) << error.message();
   // It is undone behind the caller, long before its lease ends.
-  EXPECT_TRUE(lock.try_lock_for(4s));
+  EXPECT_TRUE(taken_within(lock, 4s));
   EXPECT_EQ(lock.release(), Released::released);
   expect_free("a");
 }
@@ -72,7 +72,7 @@ TEST_F(RedisConnections, ABusyScriptIsUnavailableInItsWordsAndItPasses) {
   // Nothing but these is let through: the connection of an administrator has to stand already.
   RedisTalk ends(server().port());
   EXPECT_FALSE(ends.command({"SCRIPT", "KILL"}).is_error());
-  EXPECT_TRUE(lock.try_lock_for(4s));
+  EXPECT_TRUE(taken_within(lock, 4s));
   EXPECT_EQ(lock.release(), Released::released);
   expect_free("a");
 }

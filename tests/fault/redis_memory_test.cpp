@@ -77,7 +77,7 @@ TEST_F(RedisMemory, WithoutMemoryAWaiterLeavesTheQueueInTime) {
   Party waiter(client(), "a");
   auto gives_up = waiter.worker().start([&] {
     std::error_code error;
-    return duration_of([&] { EXPECT_FALSE(waiter.lock().try_lock_for(700ms, error)); });
+    return own_duration_of([&] { EXPECT_FALSE(waiter.lock().try_lock_for(700ms, error)); });
   });
   ASSERT_TRUE(come_to_wait("a"));
   full(true);

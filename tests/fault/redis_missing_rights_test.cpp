@@ -99,7 +99,7 @@ TEST_F(RedisMissingRights, WhoMayNotListenIsGrantedWhatIsFreeEachTime) {
     Client mine = shop();
     const Failure failure = failure_of([&] {
       Lock lock = mine.make_lock("a");
-      EXPECT_TRUE(lock.try_lock_for(3s));
+      EXPECT_TRUE(taken_within(lock, 3s));
       lock.unlock();
     });
     ASSERT_FALSE(failure) << "try " << i << ": " << failure.text;

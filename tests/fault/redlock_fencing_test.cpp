@@ -97,7 +97,7 @@ TEST_F(RedlockFencing, AHolderThatIsPausedBeyondItsLeaseIsRefusedByItsToken) {
   goes_on.tell('g');
   Client mine = client();
   Lock lock = mine.make_lock("a");
-  ASSERT_TRUE(lock.try_lock_for(500ms + 1s));
+  ASSERT_TRUE(taken_within(lock, 500ms + 1s));
   EXPECT_TRUE(shelf->write(2, lock.token()));
   paused.resume();
   const auto exit = paused.wait_for(patience);
@@ -117,7 +117,7 @@ TEST_F(RedlockFencing, AHolderWhoseServersClocksJumpIsRefusedByItsToken) {
   EXPECT_TRUE(eventually([&] { return holds("a") == servers().size(); }));
   EXPECT_FALSE(theirs.try_lock());
   for (const std::size_t i : {1U, 2U, 4U}) step_clock(i, "a", 25s);
-  ASSERT_TRUE(theirs.try_lock_for(2s));
+  ASSERT_TRUE(taken_within(theirs, 2s));
   EXPECT_GT(lock.valid_for(), 0ns) << "two hold it: no lease helps";
   EXPECT_GT(theirs.valid_for(), 0ns);
   EXPECT_GT(theirs.token(), lock.token());

@@ -32,7 +32,7 @@ class RedlockMajority : public RedlockTest {
   }
   void expect_recovery(Client& mine) {
     Lock lock = mine.make_lock("a", lasting);
-    EXPECT_TRUE(lock.try_lock_for(5s));
+    EXPECT_TRUE(taken_within(lock, 5s));
     EXPECT_EQ(lock.release(), Released::released);
     expect_free("a", patience);
   }

@@ -22,7 +22,7 @@ class RedlockMinority : public RedlockTest {
     Lock lock = mine.make_lock("a", {.lease = lease});
     Lock theirs = other.make_lock("a");
     const auto took = best_of(20, prompt, [&] {
-      return duration_of([&] {
+      return own_duration_of([&] {
         lock.lock();
         lock.unlock();
       });
@@ -256,7 +256,7 @@ TEST_F(RedlockMinority, WhoseScriptsAreFlushedIsTaughtAgain) {
       servers()[i].talk().expect_ok({"SCRIPT", "FLUSH"});
     }
     Lock lock = mine.make_lock("a", {.lease = lease});
-    ASSERT_TRUE(lock.try_lock_for(2s)) << cycle;
+    ASSERT_TRUE(taken_within(lock, 2s)) << cycle;
     EXPECT_TRUE(eventually([&] { return holds("a") == servers().size(); }, 2s)) << cycle;
     for (std::size_t i = 0; i < servers().size(); ++i) {
       servers()[i].talk().expect_ok({"SCRIPT", "FLUSH"});

@@ -54,5 +54,56 @@ TEST_F(RedlockWords, OfAServerThatTheHolderHasNotAreHeardAsWell) {
   backend.stop();
 }
 
+// The other two are enough to hear of every release that a majority takes part in, so the waiter
+// does not look by itself any more. Promise: L2
+TEST_F(RedlockWords, OfAServerWhoseInboxComesUpDuringARoundAreHeardAsWell) {
+  static_cast<void>(servers(3));
+  proxied();
+  for (const std::size_t i : {0U, 1U}) ASSERT_NO_FATAL_FAILURE(vote(i, "holder"));
+  ASSERT_NO_FATAL_FAILURE(vote(2, "other"));
+  remote::OneShotHost host;
+  redlock::RedlockBackend backend(redlock::Settings::parse(servers().url()));
+  backend.start(host);
+  const auto commands = [&](std::size_t server) { return servers().proxy(server).commands(); };
+  const auto acquisition = [](std::uint64_t number, bool wait) {
+    return std::make_shared<Acquisition>(Acquisition::Request{
+        .attempt = {1, 2, number}, .name = "a", .lease = 30s, .label = "", .wait = wait});
+  };
+  // Has all connections for commands, and no inbox.
+  std::uint64_t tries = 0;
+  ASSERT_TRUE(eventually([&] {
+    const auto first = acquisition(++tries, false);
+    backend.acquire(first);
+    host.run(*first, patience);
+    return commands(0) > 0 && commands(1) > 0 && commands(2) > 0;
+  }));
+  servers().proxy(2).refuse(true);
+  const auto asked = acquisition(++tries, true);
+  backend.acquire(asked);
+  ASSERT_TRUE(eventually([&] {
+    host.run(*asked, 10ms);
+    return is_listed(0) && is_listed(1);
+  }));
+  host.run(*asked, 100ms);  // what it asked by then is answered
+  ASSERT_FALSE(is_listed(2));
+  // A round that lasts.
+  const std::uint64_t before = commands(2);
+  for (const std::size_t i : {0U, 1U}) servers().proxy(i).freeze(true);
+  backend.acquire(asked);
+  servers().proxy(2).refuse(false);
+  ASSERT_TRUE(eventually([&] {
+    host.run(*asked, 10ms);
+    return servers().proxy(2).connections(Proxy::Connections::inboxes) == 1;
+  }));
+  host.run(*asked, 100ms);  // it knows that the inbox is up
+  EXPECT_EQ(commands(2), before + 1);
+  for (const std::size_t i : {0U, 1U}) servers().proxy(i).freeze(false);
+  EXPECT_TRUE(eventually([&] {
+    host.run(*asked, 10ms);
+    return is_listed(2);
+  })) << words("a");
+  backend.stop();
+}
+
 }  // namespace
 }  // namespace mortise::fault

@@ -34,7 +34,7 @@ MORTISE_TEST(Standstill, CostsTimeAndNothingElse) {
   EXPECT_LT(own_duration_of([&] { outcome = held.release(); }), 1s + slack);
   EXPECT_EQ(outcome, Released::unknown);
   server().resume();
-  EXPECT_TRUE(lock.try_lock_for(4s));
+  EXPECT_TRUE(taken_within(lock, 4s));
   EXPECT_EQ(lock.release(), Released::released);
   EXPECT_TRUE(comes_free(other, "held", 4s)) << "the release was forgotten";
   EXPECT_TRUE(comes_free(other, "a", 1s));

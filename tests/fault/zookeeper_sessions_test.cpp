@@ -192,7 +192,7 @@ TEST_F(ZooKeeperPauses, AWaiterThatStoodStillBeyondItsSessionIsPassedOverAndServ
   const std::string place = queue("a").back();
   // The holder dies, too: both sessions end, and whoever lives is next.
   sleeper.kill();
-  ASSERT_TRUE(lock.try_lock_for(session + 1s));
+  ASSERT_TRUE(taken_within(lock, session + 1s));
   const std::vector<std::string> left = queue("a");
   EXPECT_EQ(std::count(left.begin(), left.end(), place), 0) << "its place has outlived its session";
   waiter.resume();

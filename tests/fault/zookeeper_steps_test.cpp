@@ -13,6 +13,10 @@ namespace {
 
 constexpr std::size_t most_steps = 40;
 
+// A session that is cut off, and comes back, on a machine that does much else: it is not to end by
+// itself. Where it is to end, the server ends it.
+constexpr const char* long_session = "session=20s&margin=300ms";
+
 enum class Parent { missing, there };
 enum class Session { lives, ends };
 
@@ -41,6 +45,13 @@ class ZooKeeperSteps : public ZooKeeperTest, public ::testing::WithParamInterfac
     }
   }
 
+  [[nodiscard]] Client client() { return Client(url(long_session)); }
+  /// A client on the other side of the proxy, whose session stands.
+  [[nodiscard]] Client proxied() {
+    Client mine(proxied_url(long_session));
+    mine.check(patience);
+    return mine;
+  }
   /// Has the connection end at the nth request from now. Where the session is to end, the client
   /// comes back only after that.
   void cut_at(std::size_t nth) {

@@ -11,6 +11,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <future>
+#include <memory>
+#include <vector>
+
 namespace mortise::fault {
 namespace {
 
@@ -50,8 +54,9 @@ void expect_denied_at_once(const std::string& url, const char* words) {
 class ZooKeeperTls : public ZooKeeperTest {
  protected:
   [[nodiscard]] static ZooKeeperServer& secure() { return ZooKeeperServer::shared_secure(); }
-  [[nodiscard]] std::string at(const std::string& place, const std::string& more) const {
-    return "zookeeper+tls://" + place + "/" + rest() + "&" + more;
+  [[nodiscard]] std::string at(const std::string& place, const std::string& more,
+                               const std::string& parameters = in_short) const {
+    return "zookeeper+tls://" + place + "/" + rest(parameters) + "&" + more;
   }
   [[nodiscard]] std::string secure_url(
       const std::string& more = ZooKeeperServer::secure_parameters()) const {
@@ -113,9 +118,32 @@ TEST_F(ZooKeeperTls, ACertificateOfYesterdayIsDenied) {
   expect_denied_at_once(at(bad.secure_address(), "ca=" + files().ca()), "certificate has expired");
   for (int i = 0; i < 4; ++i) {
     Client mine(at(bad.secure_address() + "," + secure().secure_address(),
-                   ZooKeeperServer::secure_parameters()));
-    EXPECT_FALSE(failure_of([&] { mine.check(patience); }));
+                   ZooKeeperServer::secure_parameters(), "session=10s&margin=300ms"));
+    const Failure failure = failure_of([&] { mine.check(patience); });
+    EXPECT_FALSE(failure) << failure.text;
   }
+}
+
+// A refusal ends a call only if every server has refused: one that does not answer may come back.
+TEST_F(ZooKeeperTls, ACertificateOfYesterdayIsNotTheWordOfAServerThatDoesNotAnswer) {
+  const ZooKeeperServer bad(
+      {.security = ZooKeeperSecurity{.certificate = files().expired_certificate(),
+                                     .key = files().server_key(),
+                                     .ca = files().ca()}});
+  Proxy way(secure().secure_port());
+  way.blackhole(true);
+  const std::string url = at(bad.secure_address() + ",127.0.0.1:" + std::to_string(way.port()),
+                             ZooKeeperServer::secure_parameters());
+  // Chance decides which server a client tries when.
+  std::vector<std::unique_ptr<Client>> clients;
+  std::vector<std::future<std::chrono::nanoseconds>> waits;
+  for (int i = 0; i < 6; ++i) {
+    clients.push_back(std::make_unique<Client>(url));
+    waits.push_back(std::async(std::launch::async, [&mine = *clients.back()] {
+      return duration_of([&] { EXPECT_TRUE(failure_of([&] { mine.check(5s); })); });
+    }));
+  }
+  for (auto& wait : waits) EXPECT_GE(wait.get(), 5s) << "it took one refusal for all of them";
 }
 
 TEST_F(ZooKeeperTls, AServerThatDemandsACertificateSaysSo) {

@@ -2,6 +2,7 @@
 // Goal: a call's own time counts what the call does, asleep or awake, and leaves out only what the
 // machine makes it wait. Method: a computation, alone and with other processes on its processor.
 #include "model/process.hpp"
+#include "model/temporary.hpp"
 #include "support/eventually.hpp"
 #include "support/own_time.hpp"
 
@@ -10,6 +11,8 @@
 #include <sched.h>
 
 #include <ctime>
+#include <filesystem>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -60,7 +63,7 @@ class Crowd {
 class SupportOwnTime : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (waits_for_processors().empty()) GTEST_SKIP() << "this kernel does not count it";
+    if (waits_for_processors().own.empty()) GTEST_SKIP() << "this kernel does not count it";
   }
 };
 
@@ -76,6 +79,22 @@ TEST_F(SupportOwnTime, LeavesOutWhatTheMachineMakesItWait) {
   EXPECT_GT(whole, 2 * 200ms) << "nothing was in its way";
   EXPECT_GE(own, 200ms - 1ms);
   EXPECT_LT(own, 300ms);
+}
+
+// A child of another program is a server: a call waits for it.
+TEST_F(SupportOwnTime, LeavesOutWhatTheMachineMakesAServerWait) {
+  const Crowd crowd;
+  const model::TemporaryDirectory directory;
+  const std::string done = directory.file("done");
+  const model::Process server = model::Process::spawn(
+      "/bin/sh",
+      {"-c", "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; : >\"$0\"; sleep 60", done});
+  std::chrono::nanoseconds whole{0};
+  const auto own = own_duration_of([&] {
+    whole = duration_of(
+        [&] { EXPECT_TRUE(eventually([&] { return std::filesystem::exists(done); })); });
+  });
+  EXPECT_LT(own, whole * 3 / 4);
 }
 
 // What it waits just before and just behind a call, while its waits are read, is no part of it. (No

@@ -186,7 +186,7 @@ TEST_F(ProxyTest, IsIdleWithNothingToDoAndEndsAtOnce) {
   RedisTalk client(third->port());
   EXPECT_EQ(client.command({"PING"}).text, "PONG");
   third->freeze(true);
-  EXPECT_LT(duration_of([&] { third.reset(); }), 1s);
+  EXPECT_LT(own_duration_of([&] { third.reset(); }), 1s);
   EXPECT_THROW(static_cast<void>(client.receive(patience)), RedisTalkError);
 }
 

@@ -125,6 +125,9 @@ struct BackendUnderTest {
   std::chrono::milliseconds short_lease{300};
   /// Whether requests are answered before they return: there is no way that takes time.
   bool answers_at_once = true;
+  /// Of a backend that decides the lease by itself: opens a store whose leases are long enough for
+  /// whatever a test does on a loaded machine. Empty = `LockOptions::lease` decides.
+  std::function<std::unique_ptr<Store>()> open_with_long_leases = {};
 
   [[nodiscard]] bool has(const Need& need) const;
 };

@@ -33,6 +33,10 @@ void ContractTest::take_any_clock() {
   if (has(Hook::hand_clock)) take_the_clock();
 }
 
+void ContractTest::have_long_leases() {
+  if (ground().open_with_long_leases) store_ = ground().open_with_long_leases();
+}
+
 Client ContractTest::client(ClientOptions options) {
   options.clock = clock_;
   return Client(store().backend(), std::move(options));

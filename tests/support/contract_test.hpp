@@ -15,9 +15,11 @@
 #include "support/eventually.hpp"
 #include "support/grounds.hpp"
 #include "support/own_time.hpp"
+#include "support/taken_within.hpp"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <string>
@@ -32,6 +34,7 @@ using test::eventually;
 using test::own_duration_of;
 using test::patience;
 using test::Signal;
+using test::taken_within;
 
 /// What "within 50 ms" adds to a time in the promises.
 inline constexpr std::chrono::milliseconds allowance{50};
@@ -53,6 +56,9 @@ class ContractTest : public test::OnGround<BackendUnderTest> {
   void take_the_clock();
   /// The same where the store follows such a clock; elsewhere the clocks move by themselves.
   void take_any_clock();
+  /// From now on holds that name no lease do not end because the machine is slow: call it before
+  /// there is a client.
+  void have_long_leases();
   /// The clock, taken before.
   [[nodiscard]] ManualClock& clock() { return *clock_; }
 
@@ -66,6 +72,11 @@ class ContractTest : public test::OnGround<BackendUnderTest> {
   [[nodiscard]] std::chrono::milliseconds lease_of(const LockOptions& options);
   [[nodiscard]] bool has(const Need& what) const { return ground().has(what); }
   [[nodiscard]] std::chrono::milliseconds short_lease() const { return ground().short_lease; }
+  /// @return the lease of a hold that is to be renewed: a loaded machine may be late with one
+  /// renewal and has not lost the hold yet.
+  [[nodiscard]] std::chrono::milliseconds renewed_lease() const {
+    return std::max<std::chrono::milliseconds>(short_lease() * 3, std::chrono::seconds(2));
+  }
   /// @return the part of a lease that a client does not use.
   [[nodiscard]] std::chrono::nanoseconds margin_of(std::chrono::nanoseconds lease);
 

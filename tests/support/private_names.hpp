@@ -3,15 +3,22 @@
 // it. Needs the rights of root; whoever lacks them skips the test.
 #pragma once
 
+#include "base/unique_fd.hpp"
+
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sched.h>
+#include <sys/inotify.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
+#include <array>
 #include <cstdint>
 #include <fstream>
 #include <string>
+#include <utility>
 
 namespace mortise::test {
 
@@ -23,16 +30,29 @@ class PrivateHosts {
  public:
   PrivateHosts(std::string file, const std::string& lines) : file_(std::move(file)) {
     write(lines);
-    works_ = ::unshare(CLONE_NEWNS) == 0 &&
+    works_ = ::inotify_add_watch(reads_.get(), file_.c_str(), IN_CLOSE_NOWRITE) >= 0 &&
+             ::unshare(CLONE_NEWNS) == 0 &&
              ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
              ::mount(file_.c_str(), "/etc/hosts", nullptr, MS_BIND, nullptr) == 0;
   }
   [[nodiscard]] bool works() const noexcept { return works_; }
   /// @param lines "127.0.0.2 name\n" each
   void write(const std::string& lines) { std::ofstream(file_, std::ios::trunc) << lines; }
+  /// @return whether they were read since `forget_reads()`: once or more for each lookup.
+  [[nodiscard]] bool were_read() const noexcept {
+    pollfd polled{.fd = reads_.get(), .events = POLLIN, .revents = 0};
+    return ::poll(&polled, 1, 0) > 0;
+  }
+  void forget_reads() const noexcept {
+    std::array<char, 4096> events;
+    while (::read(reads_.get(), events.data(), events.size()) > 0) {
+    }
+  }
 
  private:
   std::string file_;
+  base::UniqueFd reads_ =
+      base::UniqueFd::open([] { return ::inotify_init1(IN_CLOEXEC | IN_NONBLOCK); });
   bool works_ = false;
 };
 

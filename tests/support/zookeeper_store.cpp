@@ -105,23 +105,26 @@ std::string word_for(ZooKeeperWay way) {
 
 BackendUnderTest zookeeper_backend(ZooKeeperWay way, std::chrono::milliseconds session,
                                    const std::string& parameters) {
-  const std::string all = "session=" + std::to_string(session.count()) + "ms" +
-                          (parameters.empty() ? "" : "&" + parameters);
+  const std::string others = parameters.empty() ? "" : "&" + parameters;
+  const std::string all = "session=" + std::to_string(session.count()) + "ms" + others;
   std::set<Hook> hooks = hooks_of_server(way == ZooKeeperWay::network);
   hooks.insert(Hook::take_key_away);
-  return {.name = word_for(way),
-          .open =
-              [way, all](const std::shared_ptr<Clock>&) {
-                return std::make_unique<ZooKeeperStore>(way, all);
-              },
-          .hooks = std::move(hooks),
-          .qualities = {Quality::leases, Quality::fair, Quality::one_wake, Quality::once,
-                        Quality::shared, Quality::permits, Quality::lists, Quality::lists_once,
-                        Quality::lists_long_names, Quality::queues, Quality::queues_of_many,
-                        Quality::waiters, Quality::waiter_labels, Quality::forces},
-          .missing = test::ZooKeeperServer::missing,
-          .short_lease = session,
-          .answers_at_once = false};
+  return {
+      .name = word_for(way),
+      .open =
+          [way, all](const std::shared_ptr<Clock>&) {
+            return std::make_unique<ZooKeeperStore>(way, all);
+          },
+      .hooks = std::move(hooks),
+      .qualities = {Quality::leases, Quality::fair, Quality::one_wake, Quality::once,
+                    Quality::shared, Quality::permits, Quality::lists, Quality::lists_once,
+                    Quality::lists_long_names, Quality::queues, Quality::queues_of_many,
+                    Quality::waiters, Quality::waiter_labels, Quality::forces},
+      .missing = test::ZooKeeperServer::missing,
+      .short_lease = session,
+      .answers_at_once = false,
+      .open_with_long_leases =
+          [way, others] { return std::make_unique<ZooKeeperStore>(way, "session=30s" + others); }};
 }
 
 }  // namespace mortise::contract

@@ -18,8 +18,8 @@ namespace mortise::runtime {
 namespace {
 
 using test::best_of;
-using test::duration_of;
 using test::eventually;
+using test::own_duration_of;
 
 /// Replies that nobody awaits, as the last votes of a quorum are; who has pushes reads them when
 /// they are due.
@@ -296,7 +296,7 @@ TEST_F(EngineRoles, PushesAreReadHoweverManyRepliesAreAwaited) {
       waiter.operation->poke();
       EXPECT_TRUE(waiter.sleeps());
     }
-    return duration_of([&] {
+    return own_duration_of([&] {
       pushes_.push();
       waiter.join();
     });
@@ -315,7 +315,7 @@ TEST_F(EngineRoles, PushesThatNobodyAwaitsAnyMoreAreReadSoon) {
     // The waiter has taken the pushes from the background thread, and has left.
     const auto pushed = std::make_shared<Check>();
     pushes_.expect_push(pushed);
-    return duration_of([&] {
+    return own_duration_of([&] {
       pushes_.push();
       pushed->sleep(pushed->signal(), 5s);
       EXPECT_TRUE(pushed->done());
