@@ -51,15 +51,19 @@ class MORTISE_API Guard {
       : Guard(lock, options, ec) {}
   /// Takes the lock within a time: `Guard(lock, 2s)` is `Guard(lock, {.wait = 2s})`.
   template <Wait Time>
-  explicit Guard(Lock& lock, const Time& wait) : Guard(lock, {.wait = wait_of(wait)}) {}
+  [[nodiscard]] explicit Guard(Lock& lock, const Time& wait)
+      : Guard(lock, {.wait = wait_of(wait)}) {}
   template <Wait Time>
-  explicit Guard(Lock&& lock, const Time& wait) : Guard(lock, {.wait = wait_of(wait)}) {}
+  [[nodiscard]] explicit Guard(Lock&& lock, const Time& wait)
+      : Guard(lock, {.wait = wait_of(wait)}) {}
   /// Takes the lock if it is free now, as `std::unique_lock(lock, std::try_to_lock)` does.
   // A template, so that `{}` stays `AcquireOptions`.
   template <std::same_as<std::try_to_lock_t> Try>
-  explicit Guard(Lock& lock, Try) : Guard(lock, {.wait = std::chrono::nanoseconds(0)}) {}
+  [[nodiscard]] explicit Guard(Lock& lock, Try)
+      : Guard(lock, {.wait = std::chrono::nanoseconds(0)}) {}
   template <std::same_as<std::try_to_lock_t> Try>
-  explicit Guard(Lock&& lock, Try) : Guard(lock, {.wait = std::chrono::nanoseconds(0)}) {}
+  [[nodiscard]] explicit Guard(Lock&& lock, Try)
+      : Guard(lock, {.wait = std::chrono::nanoseconds(0)}) {}
 
   /// Takes the lock of a name: `Guard(client, "orders/42", {.wait = 2s})`.
   ///
@@ -69,19 +73,20 @@ class MORTISE_API Guard {
   /// @param lock as of `Client::make_lock()`: lease, label, mode
   /// @errors as `Client::make_lock()` and `Lock::lock()`, thrown as `Error`; contention is not
   /// thrown
-  explicit Guard(Client& client, std::string_view name, const AcquireOptions& options = {},
-                 const LockOptions& lock = {});
+  [[nodiscard]] explicit Guard(Client& client, std::string_view name,
+                               const AcquireOptions& options = {}, const LockOptions& lock = {});
   /// The same without exceptions: `ec` equals `error()`.
-  Guard(Client& client, std::string_view name, const AcquireOptions& options, std::error_code& ec)
+  [[nodiscard]] Guard(Client& client, std::string_view name, const AcquireOptions& options,
+                      std::error_code& ec)
       : Guard(client, name, options, {}, ec) {}
-  Guard(Client& client, std::string_view name, const AcquireOptions& options,
-        const LockOptions& lock, std::error_code& ec);
+  [[nodiscard]] Guard(Client& client, std::string_view name, const AcquireOptions& options,
+                      const LockOptions& lock, std::error_code& ec);
   /// Takes the lock of a name within a time, or if it is free now (`std::try_to_lock`).
   template <Wait Time>
-  explicit Guard(Client& client, std::string_view name, const Time& wait)
+  [[nodiscard]] explicit Guard(Client& client, std::string_view name, const Time& wait)
       : Guard(client, name, {.wait = wait_of(wait)}) {}
   template <std::same_as<std::try_to_lock_t> Try>
-  explicit Guard(Client& client, std::string_view name, Try)
+  [[nodiscard]] explicit Guard(Client& client, std::string_view name, Try)
       : Guard(client, name, {.wait = std::chrono::nanoseconds(0)}) {}
 
   /// Does not compile: a `ReadWriteLock` is two locks.

@@ -7,6 +7,7 @@
 
 #include <iosfwd>
 #include <string_view>
+#include <version>
 #ifdef __cpp_lib_format
 #include <format>
 #endif

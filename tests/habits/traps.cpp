@@ -54,6 +54,14 @@ void guard_without_exceptions_ends_at_once(mortise::Lock& lock, std::error_code&
   mortise::Guard(lock, {}, ec);  // trap: nodiscard
   charge();
 }
+void guard_with_a_time_ends_at_once(mortise::Lock& lock) {
+  mortise::Guard(lock, 1s);  // trap: nodiscard
+  charge();
+}
+void guard_of_a_name_ends_at_once(mortise::Client& client) {
+  mortise::Guard(client, "x", {.wait = 1s});  // trap: nodiscard
+  charge();
+}
 void guards_end_at_once(mortise::Lock& lock) {
   mortise::lock_all({lock});  // trap: nodiscard
   charge();
