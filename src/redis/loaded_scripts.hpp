@@ -14,7 +14,7 @@ namespace mortise::redis {
 /// @thread_safety every member may be called concurrently.
 class LoadedScripts {
  public:
-  /// @param script the user's own number of it, below 32
+  /// @param script the user's own number of it, below 16
   /// @param connection its number: grows
   /// @return whether the script went whole on that connection before.
   [[nodiscard]] bool has(unsigned script, std::uint64_t connection) const noexcept {
@@ -33,7 +33,7 @@ class LoadedScripts {
   void forget() noexcept { seen_.store(0); }
 
  private:
-  static constexpr unsigned bits = 32;
+  static constexpr unsigned bits = 16;
   static constexpr std::uint64_t bit(unsigned script) noexcept {
     return std::uint64_t{1} << script;
   }

@@ -8,6 +8,8 @@
 #include "redis/listing.hpp"
 #include "redis/renewal_parts.hpp"
 
+#include <algorithm>
+#include <array>
 #include <utility>
 
 namespace mortise::redis {
@@ -15,11 +17,20 @@ namespace {
 
 // What asks only runs one script.
 std::uint8_t script_of(const Call& call) {
-  constexpr unsigned of_keys = 16;
-  const bool asks =
-      call.kind == Call::Kind::check || (call.kind == Call::Kind::force && !call.found);
-  const auto kind = static_cast<unsigned>(asks ? Call::Kind::inspect : call.kind);
-  return static_cast<std::uint8_t>(kind + (call.mode() == Mode::once ? of_keys : 0));
+  using Kind = Call::Kind;
+  const bool asks = call.kind == Kind::check || (call.kind == Kind::force && !call.found);
+  // What is no script has the place of `check`, which has none of its own. Those scripts that are
+  // made for keys, too, have the places behind all kinds.
+  const Kind kind = asks ? Kind::inspect : call.kind == Kind::slots ? Kind::check : call.kind;
+  constexpr std::array made_twice{Kind::acquire, Kind::cancel, Kind::release,
+                                  Kind::inspect, Kind::force,  Kind::queue};
+  static_assert(static_cast<unsigned>(Kind::slots) + made_twice.size() <= 16, "see LoadedScripts");
+  const auto* const twice = std::find(made_twice.begin(), made_twice.end(), kind);
+  if (call.mode() != Mode::once || twice == made_twice.end()) {
+    return static_cast<std::uint8_t>(kind);
+  }
+  return static_cast<std::uint8_t>(static_cast<unsigned>(Kind::slots) +
+                                   static_cast<unsigned>(twice - made_twice.begin()));
 }
 
 }  // namespace

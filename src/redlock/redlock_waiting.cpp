@@ -81,9 +81,12 @@ void RedlockBackend::listens(Node& node) {
   const Instant soon = clock_->now() + soonest_hint;
   for (const auto& attempt : attempts()) {
     Lock lock(attempt->mutex);
-    if (!base::mutant("redlock.told_across_a_break")) attempt->hears &= ~only(node.index());
+    const bool believed = base::mutant("redlock.told_across_a_break");
+    if (!believed) attempt->hears &= ~only(node.index());
     // A round that is under way asked the server before it could tell: another one follows.
-    attempt->hinted |= only(node.index());
+    if (!believed && !base::mutant("redlock.listening_is_being_told")) {
+      attempt->hinted |= only(node.index());
+    }
     wake(attempt, std::move(lock), soon);
   }
 }

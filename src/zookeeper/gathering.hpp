@@ -4,7 +4,7 @@
 #pragma once
 
 #include <mortise/holder.hpp>
-#include <mortise/listing.hpp>
+#include <mortise/listing_operation.hpp>
 
 #include "zookeeper/kept.hpp"
 #include "zookeeper/queue.hpp"

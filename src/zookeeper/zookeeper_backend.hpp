@@ -257,7 +257,7 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
                                                  const Session& session) const;
   void replied_to_one_shot(Session& session, const Call& call, const Reply& reply);
   void looked_for_holders(Session& session, const Call& call, const Reply& reply);
-  [[nodiscard]] bool send_force(Session& session, Call call);
+  [[nodiscard]] bool send_force(Session& session, const Call& call);
   void force(Session& session, const Call& call, const Children& children);
   void force_runner(const Call& call, const Children& children);
   void learn_for_force(const Call& call, const Reply& reply);

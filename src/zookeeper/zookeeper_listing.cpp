@@ -168,16 +168,16 @@ void ZooKeeperBackend::gathered_shelves(Session& session, const Call& call,
                                         const Children& children) {
   const std::string& cursor = static_cast<const Listing&>(*call.operation).cursor();
   const std::string from = cursor.substr(0, cursor.find('/'));
-  Children shelves = children;
-  std::erase_if(shelves, [&](std::string_view shelf) { return shelf < from; });
-  std::sort(shelves.begin(), shelves.end());
+  Children in_use = children;
+  std::erase_if(in_use, [&](std::string_view shelf) { return shelf < from; });
+  std::sort(in_use.begin(), in_use.end());
   Call each = call;
   each.step = Step::gather_queue;
   each.gathering = std::make_shared<Gathering>();
   Gathering& gathering = *each.gathering;
-  if (shelves.empty()) return answer(call, gathering);
-  gathering.shelf = shelves.front();
-  if (shelves.size() > 1) gathering.cursor = shelves[1];
+  if (in_use.empty()) return answer(call, gathering);
+  gathering.shelf = in_use.front();
+  if (in_use.size() > 1) gathering.cursor = in_use[1];
   const std::string queue = path_below(call.path, gathering.shelf);
   const std::string kept = shelf_beside(settings_.root, gathering.shelf);
   each.count = static_cast<std::size_t>(From::runs);

@@ -91,16 +91,16 @@ void ZooKeeperBackend::looked_for_holders(Session& session, const Call& call, co
                                  .count = place.waiters()}));
 }
 
-bool ZooKeeperBackend::send_force(Session& session, Call call) {
+bool ZooKeeperBackend::send_force(Session& session, const Call& call) {
   const auto& asked = static_cast<const ForcedRelease&>(*call.operation);
-  if (asked.mode() != Mode::once) return session.list_in_sync(call.path, std::move(call));
+  if (asked.mode() != Mode::once) return session.list_in_sync(call.path, call);
   // In front of the list, so that who runs it by what is kept is in the list, if it still does.
-  call.memo = std::make_shared<Memo>();
-  Call kept = call;
+  Call list = call;
+  list.memo = std::make_shared<Memo>();
+  Call kept = list;
   kept.step = Step::force_kept;
   kept.path = KeyPlace::of(settings_.root, asked.name()).kept;
-  const std::string path = kept.path;
-  return session.get_in_sync(path, std::move(kept)) && session.list(call.path, call);
+  return session.get_in_sync(kept.path, kept) && session.list(call.path, list);
 }
 
 void ZooKeeperBackend::learn_for_force(const Call& call, const Reply& reply) {

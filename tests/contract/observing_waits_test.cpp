@@ -97,8 +97,10 @@ MORTISE_TEST(Observing, EachWaitEndsOnceWhateverMeets) {
   Client other = client();
   std::vector<std::unique_ptr<Worker>> workers;
   std::vector<std::future<void>> done;
-  const auto contend = [&](Client& at, int thread) {
-    Lock lock = at.make_lock("name");
+  // Made here: a thread that starts late finds a closed client.
+  Lock here = one.make_lock("name");
+  Lock there = other.make_lock("name");
+  const auto contend = [&](Lock& lock, int thread) {
     for (int round = 0; round < rounds; ++round) {
       std::stop_source stop;
       const AcquireOptions options[] = {
@@ -118,10 +120,10 @@ MORTISE_TEST(Observing, EachWaitEndsOnceWhateverMeets) {
   };
   for (int thread = 0; thread < threads; ++thread) {
     workers.push_back(std::make_unique<Worker>());
-    done.push_back(workers.back()->start([&, thread] { contend(one, thread); }));
+    done.push_back(workers.back()->start([&, thread] { contend(here, thread); }));
   }
   Worker rival;
-  auto rivals = rival.start([&] { contend(other, 0); });
+  auto rivals = rival.start([&] { contend(there, 0); });
   EXPECT_TRUE(record->told(Kind::waits, threads * rounds / 2));
   one.close();
   for (std::future<void>& each : done) each.get();

@@ -23,6 +23,7 @@ Permit taken(Semaphore& semaphore) { return semaphore.acquire({.wait = patience}
 
 /// @return how many permits of "gate" are free.
 std::size_t free_permits(Client& asking, std::uint32_t of) {
+  asking.check(patience);  // a request that may not wait is not to wait for a connection either
   Semaphore gate = asking.make_semaphore("gate", of);
   std::vector<Permit> all;
   for (;;) {

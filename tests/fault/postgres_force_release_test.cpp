@@ -142,6 +142,39 @@ TEST_F(PostgresForceRelease, NeedsNothingOfItsSession) {
   EXPECT_FALSE(is_held("a"));
 }
 
+// The runner's late outcome is refused, its waiter runs the key, and both rows are as after its
+// death.
+TEST_F(PostgresForceRelease, EndsTheRunOfAKeyAndLeavesItPending) {
+  Client mine = client();
+  Client administrator(server().owner_url());
+  const ForceOptions of_key{.wait = patience, .mode = Mode::once};
+  Lock lock = mine.make_lock("a", {.lease = 60s});
+  lock.lock();
+  EXPECT_TRUE(administrator.force_release("a", of_key).empty()) << "nobody runs the key";
+  mortise::Run run = mine.make_once("a", {.lease = 1500ms, .label = "old runner"}).begin();
+  ASSERT_TRUE(run);
+  EXPECT_EQ(server().talk().value("select count(*) from mortise.force_release('a', 0, 0, 7)"), "0");
+  Client theirs = client();
+  Worker worker;
+  auto next = worker.start([&] {
+    mortise::Run second = theirs.make_once("a", {.wait = patience}).begin();
+    const std::uint64_t number = second ? second.number() : 0;
+    second.succeed("second");
+    return number;
+  });
+  ASSERT_TRUE(worker.falls_asleep());
+  const std::vector<Holder> ended = administrator.force_release("a", of_key);
+  ASSERT_EQ(ended.size(), 1U);
+  EXPECT_EQ(ended.front().label, "old runner");
+  EXPECT_EQ(ended.front().token, run.token());
+  EXPECT_EQ(ended.front().mode, Mode::once);
+  EXPECT_EQ(next.get(), 2U);
+  EXPECT_TRUE(eventually([&] { return run.lost().stop_requested(); }, 1500ms));
+  EXPECT_TRUE(run.succeed("first").lost());
+  EXPECT_EQ(mine.make_once("a").look().result(), "second");
+  EXPECT_EQ(lock.release(), Released::released) << "the lock of that name is something else";
+}
+
 TEST_F(PostgresForceRelease, IsNoRightOfApplicationsUntilTheyAreGivenIt) {
   Client mine = client();
   Lock lock = mine.make_lock("a");

@@ -15,7 +15,7 @@ good_tree() {
     rm -rf "$scratch"
     mkdir -p "$scratch"/{include/mortise,src/base,src/core,src/runtime,src/remote,src/redis,src/file,tests/unit,tests/habits,examples/own_backend,docs}
     cd "$scratch"
-    write include/mortise/lock.hpp '#include <string>' 'class MORTISE_API Lock {};'
+    write include/mortise/lock.hpp '#include <string>' '#define MORTISE_API' 'class MORTISE_API Lock {};'
     write src/base/name.hpp '#include <mortise/lock.hpp>' '#include <unistd.h>'
     write src/core/lease.hpp '#include "base/name.hpp"' '#include <chrono>'
     write src/runtime/engine.hpp '#include "core/lease.hpp"' '#include <thread>'
@@ -53,6 +53,10 @@ good_tree() {
         '## Capabilities' '| `fair` | turns | no |' >docs/reference.md
     write tests/habits/traps.cpp '[[nodiscard]] int made();' 'void f() {' '  int a = 1;  // trap: unused' \
         '  made();  // trap: nodiscard' '}'
+    mkdir -p tests/habits/guesses tests/contract
+    write tests/contract/core_guesses_test.cpp "$(seq -f '// t%02g' 2 77)"
+    write tests/habits/guesses/refused.cpp '#include <mortise/mortise.hpp>' '// t01: no' '// says: held' \
+        'void t01(Lock& lock) { lock.held(); }' '// clang-format on'
 }
 
 # write <file> <line>...: a file that opens as every file does.
@@ -83,7 +87,7 @@ fails() { # <check> <words of its complaint>; then the tree is good again
 }
 
 good_tree
-for check in layering files snippets links promises version reference public_headers traps; do passes "$check"; done
+for check in layering files snippets links promises version reference public_headers traps guesses; do passes "$check"; done
 
 write src/core/lease.hpp '#include "runtime/engine.hpp"'
 fails layering 'src/core/lease.hpp:3: runtime/engine.hpp is above'
@@ -145,6 +149,15 @@ sed -i 's|promises-tests.md#s1|promises-tests.md#s10|' examples/README.md
 fails links 'examples/README.md: no such heading: ../docs/promises-tests.md#s10'
 sed -i 's|#a-lock-and-a|#a-lock|' README.md
 fails links 'README.md: no such heading: #a-lock'
+
+echo 'struct Lock { void held() {} };' >include/mortise/mortise.hpp
+fails guesses 'guess t01 compiles'
+sed -i 's/says: held/says: owned/' tests/habits/guesses/refused.cpp
+fails guesses 'fewer than 1 errors say: owned'
+sed -i /t02/d tests/contract/core_guesses_test.cpp
+fails guesses 'guess t02 is in 0 places'
+echo 'struct Lock' >include/mortise/mortise.hpp
+fails guesses 'the headers do not compile'
 
 sed -i 's/_MINOR 20/_MINOR 21/' include/mortise/version.hpp
 fails version 'vcpkg.json: its version is not 1.21.3'

@@ -138,12 +138,19 @@ TEST(ZooKeeperKept, HasAPlaceOfItsOwn) {
     EXPECT_TRUE(place.kept.starts_with(place.shelf + "/")) << key;
     EXPECT_EQ(place.kept.find('/', place.shelf.size() + 1), std::string::npos) << key;
     EXPECT_EQ(place.queue, queue_beside("/locks", place.shelf));
+    // So a list of keys knows by the names of nodes alone whom those in a queue want.
+    EXPECT_EQ(mark_by(place.kept.substr(place.shelf.size() + 1)), place.mark) << key;
+    EXPECT_EQ(path_below(queues_path("/locks"), place.mark.substr(0, 2)), place.queue) << key;
+    EXPECT_EQ(shelf_beside("/locks", place.mark.substr(0, 2)), place.shelf) << key;
     for (const std::string& name : keys) {
       const std::string lock = lock_path("/locks", name);
       EXPECT_FALSE(place.kept.starts_with(lock + "/")) << name;
       EXPECT_FALSE(place.queue.starts_with(lock + "/")) << name;
       EXPECT_NE(lock, keys_path("/locks")) << name;
     }
+  }
+  for (const char* const other : {"", "%", "%once", "%zz", "%s", "a b"}) {
+    EXPECT_FALSE(mark_by(other)) << other;
   }
   for (std::size_t i = 0; i < shelves; ++i) shelves_used.insert(shelf_path("/locks", i));
   EXPECT_EQ(shelves_used.size(), shelves);

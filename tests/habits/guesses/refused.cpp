@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Guesses of new users that must not compile, each with the reason, and other mistakes that the
-// compiler answers with a sentence. guesses.sh reads this file: "// t04: reason" begins a guess, and
+// compiler answers with a sentence. guesses.sh reads this file: "// t04: reason" begins a guess,
+// and
 // "// says: words" is what the message has to contain.
 #include <mortise/mortise.hpp>
 

@@ -11,7 +11,8 @@
 namespace simulation {
 namespace {
 
-/// What `base::mutant()` is asked for in the library's source: made by CMake (tests/MutantNames.cmake).
+/// What `base::mutant()` is asked for in the library's source: made by CMake
+/// (tests/MutantNames.cmake).
 constexpr std::array in_the_library{
 #include "mutant_names.inc"
 };

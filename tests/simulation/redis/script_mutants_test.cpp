@@ -21,14 +21,28 @@ namespace shipped = mortise::redis::scripts;
 namespace shipped_redlock = mortise::redlock::scripts;
 
 std::array<mortise::redis::Script, 22> all_scripts() {
-  return {shipped::acquire,         shipped::cancel,          shipped::force_release,
-          shipped::inspect,         shipped::release,         shipped::renew,
-          shipped::list,            shipped::waiters,         shipped::once::force_release,
-          shipped::once::inspect,   shipped::once::waiters,
-          shipped::once::begin,     shipped::once::cancel,    shipped::once::conclude,
-          shipped::once::recall,    shipped_redlock::acquire, shipped_redlock::inspect,
-          shipped_redlock::release, shipped_redlock::relock,  shipped_redlock::renew,
-          shipped_redlock::settle,  shipped_redlock::whose};
+  return {shipped::acquire,
+          shipped::cancel,
+          shipped::force_release,
+          shipped::inspect,
+          shipped::release,
+          shipped::renew,
+          shipped::list,
+          shipped::waiters,
+          shipped::once::force_release,
+          shipped::once::inspect,
+          shipped::once::waiters,
+          shipped::once::begin,
+          shipped::once::cancel,
+          shipped::once::conclude,
+          shipped::once::recall,
+          shipped_redlock::acquire,
+          shipped_redlock::inspect,
+          shipped_redlock::release,
+          shipped_redlock::relock,
+          shipped_redlock::renew,
+          shipped_redlock::settle,
+          shipped_redlock::whose};
 }
 
 TEST(ScriptMutants, EachChangesAScriptAndLeavesItLua) {
