@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: MIT
-// What changes or tests a store: release, check, migrate.
+// The commands that change or test a store: release, check, migrate.
 #include <mortise/client.hpp>
 #ifdef MORTISE_WITH_POSTGRES
 #include <mortise/postgres.hpp>
 #endif
 
 #include "look.hpp"
+#include "order.hpp"
 #include "status.hpp"
 #include "text.hpp"
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 namespace mortise::tool {
 namespace {
 
-/// What a backend may say to a question about itself.
-std::string_view told(Support support) noexcept {
+std::string_view support_word(Support support) noexcept {
   switch (support) {
     case Support::no: return "no";
     case Support::yes: return "yes";
@@ -26,58 +31,60 @@ std::string_view told(Support support) noexcept {
 
 int release(const Order& order) {
   Client client(order.url);
-  const std::vector<Holder> ended =
-      client.force_release(order.name, {.of = Token(order.token), .wait = order.answer});
+  ForceOptions options;
+  options.of = order.look.token;
+  options.wait = order.look.answer;
+  if (!order.look.kinds.empty()) options.mode = order.look.kinds.front();
+  const std::vector<Holder> ended = client.force_release(order.name, options);
   std::string text;
   for (const Holder& each : ended) {
-    text += "released: " + printable(each.label) + ", token " + std::to_string(each.token.value()) +
-            "\n";
+    text += "released: " + printable(each.label) + ", token " + words(each.token) + "\n";
   }
   if (!ended.empty()) return print(text);
-  const int printed = print(order.token != 0 ? "no hold with that token\n" : "free\n");
+  const int printed = print(order.look.token ? "no hold has that token\n" : "free\n");
   return printed == done ? nothing_there : printed;
 }
 
 int check(const Order& order) {
   Client client(order.url);
-  client.check(order.answer);
+  client.check(order.look.answer);
   const Capabilities can = client.capabilities();
-  const std::pair<std::string_view, Support> answers[] = {
-      {"leases", can.leases},
-      {"fencing", can.fencing},
-      {"fair", can.fair},
-      {"push_wakeup", can.push_wakeup},
-      {"survives_restart", can.survives_restart},
-      {"survives_failover", can.survives_failover},
-      {"shared_mode", can.shared_mode},
-      {"permits", can.permits},
-      {"once", can.once},
-      {"min_hold", can.min_hold},
-      {"lists", can.lists},
-      {"queues", can.queues},
-      {"forces", can.forces}};
-  std::string text;
+  const std::pair<const char*, Support> answers[] = {{"leases", can.leases},
+                                                     {"fencing", can.fencing},
+                                                     {"fair", can.fair},
+                                                     {"push_wakeup", can.push_wakeup},
+                                                     {"survives_restart", can.survives_restart},
+                                                     {"survives_failover", can.survives_failover},
+                                                     {"shared_mode", can.shared_mode},
+                                                     {"permits", can.permits},
+                                                     {"once", can.once},
+                                                     {"min_hold", can.min_hold},
+                                                     {"lists", can.lists},
+                                                     {"queues", can.queues},
+                                                     {"forces", can.forces}};
+  Json capabilities;
+  std::string text = "locks can be taken\n";
   for (const auto& [name, answer] : answers) {
-    if (order.json) {
-      text += (text.empty() ? "" : ",") + json_string(name) + ":" + json_string(told(answer));
-    } else {
-      text += "  " + std::string(name) + ": " + std::string(told(answer)) + "\n";
-    }
+    capabilities[name] = support_word(answer);
+    text += "  " + std::string(name) + ": " + std::string(support_word(answer)) + "\n";
   }
-  if (order.json) return print(R"({"ok":true,"capabilities":{)" + text + "}}\n");
-  return print("locks can be taken\n" + text);
+  if (!order.look.json) return print(text);
+  Json json;
+  json["ok"] = true;
+  json["capabilities"] = std::move(capabilities);
+  return print(line_of(json));
 }
 
 #ifdef MORTISE_WITH_POSTGRES
 int migrate(const Order& order) {
-  const postgres::Migration options{.schema = order.schema, .role = order.role};
-  if (order.print) return print(postgres::migration(options));
+  const postgres::Migration options{.schema = order.schema.schema, .role = order.schema.role};
+  if (order.schema.print) return print(postgres::migration(options));
   postgres::migrate(order.url, options);
   return print("the schema is up to date\n");
 }
 #else
 int migrate(const Order& /*order*/) {
-  complain("this build has no PostgreSQL: build with -D MORTISE_WITH_POSTGRES=ON");
+  complain("this build of mortise has no PostgreSQL", "Build it with -D MORTISE_WITH_POSTGRES=ON.");
   return misconfigured;
 }
 #endif

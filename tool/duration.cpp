@@ -26,7 +26,7 @@ std::optional<std::chrono::milliseconds> duration_of(std::string_view text) {
 
 std::string short_text(std::chrono::milliseconds time) {
   const auto all = time.count();
-  if (all < 10'000) return std::to_string(all) + "ms";
+  if (all < 1'000) return std::to_string(all) + "ms";
   const auto two = [](long long big, const char* unit, long long small, const char* part) {
     return std::to_string(big) + unit + (small < 10 ? "0" : "") + std::to_string(small) + part;
   };

@@ -53,7 +53,7 @@ class Front {
       // The keeper stands still while the lease goes on, and cannot end the command.
       if (!status_ && alive_until_.get() <= BootClock::now()) {
         ::kill(keeper_, SIGKILL);
-        end_command("stands still");
+        end_command("is stopped");
       }
     }
     terminal_.take_back(group_);
@@ -152,7 +152,8 @@ class Front {
   /// keeper, which is waited for after that: it may not get the time to die, or hang in the kernel.
   void end_command(const char* how) {
     offspring_.kill_all(group_);  // the keeper's becomes ours
-    complain(std::string("the process that holds the lock ") + how + "; the command was ended");
+    complain(std::string("the process that holds the lock ") + how + ", so the program was killed",
+             "Find out what the program has done before you run it again.");
     status_ = hold_lost;
   }
 
@@ -205,7 +206,7 @@ std::string own_label() {
 
 int run_front(const Order& asked) {
   Order order = asked;
-  if (order.label.empty()) order.label = own_label();
+  if (order.command.label.empty()) order.command.label = own_label();
   const Signals signals;
   SharedMoment alive_until;
   int ends[2];

@@ -122,7 +122,7 @@ bool Keeper::take() {
 
 void Keeper::start() {
   Capture* const capture = hold_->capture();
-  command_.emplace(order_.command, hold_->environment(),
+  command_.emplace(order_.command.words, hold_->environment(),
                    capture != nullptr ? capture->outputs() : Outputs{}, signals_.before());
   if (capture != nullptr) capture->started();
 }
@@ -246,10 +246,11 @@ void Keeper::end_command(Reason reason, Instant by) {
     command_->signal(SIGCONT);  // one that is stopped does not end
   }
   if (reason == Reason::hold_lost || reason == Reason::hold_ends) {
-    complain(std::string(reason == Reason::hold_lost ? "the hold of '"
-                                                     : "the hold cannot be renewed: '") +
-             order_.name + (reason == Reason::hold_lost ? "' was lost" : "'") +
-             "; its command is ended");
+    const bool lost = reason == Reason::hold_lost;
+    complain("the hold of '" + order_.name + (lost ? "' was lost" : "' cannot be renewed") +
+                 ", so its program is being ended",
+             lost ? "Another client may hold it now: check what both have written."
+                  : "Check that the store answers: 'mortise check'.");
   }
 }
 

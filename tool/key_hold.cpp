@@ -20,23 +20,22 @@ class KeyHold final : public Hold {
 
   bool take(std::stop_token stop) override {
     OnceOptions options;
-    options.keep = order_.keep;
-    options.fingerprint = order_.fingerprint;
-    options.wait = order_.wait;
-    options.lease = order_.lease;
-    options.label = order_.label;
+    options.keep = order_.command.keep;
+    options.fingerprint = order_.command.fingerprint;
+    options.wait = order_.command.wait;
+    options.lease = order_.command.lease;
+    options.label = order_.command.label;
     options.stop = stop;
     Once once = client_.make_once(order_.name, options);
     std::error_code ec;
     run_ = once.begin(ec);
     if (run_) return true;
     if (stop.stop_requested()) return false;
-    status_ = ec ? status_of(ec) : tell(run_.outcome());
-    if (ec) complain(run_.error_text());
+    status_ = ec ? fail(ec, run_.error_text()) : remembered(run_.outcome());
     return false;
   }
   std::chrono::nanoseconds lease() const override {
-    return client_.capabilities().effective_lease.value_or(order_.lease);
+    return client_.capabilities().effective_lease.value_or(order_.command.lease);
   }
   std::chrono::nanoseconds valid_for() const override { return run_.valid_for(); }
   const std::stop_token& lost() const override { return run_.lost(); }
@@ -56,42 +55,45 @@ class KeyHold final : public Hold {
       std::string reason = capture_.last_line();
       if (command_status == 0) {
         status = bad_data;
-        reason = "its output is longer than " + std::to_string(longest_outcome) + " bytes";
-        complain(reason + ": it is not remembered, and the run is a failure");
+        reason = "the output is longer than " + std::to_string(longest_outcome) + " bytes";
+        complain(reason + ", and the run is recorded as a failure",
+                 "Have the program write its output to a file, and print the file's name.");
       } else if (reason.empty()) {
         reason = "status " + std::to_string(command_status);
       }
       outcome = run_.fail(reason, ec);
     }
     if (outcome.lost()) {
-      complain("'" + order_.name + "' was lost, and nothing is recorded; the command ended with " +
-               "status " + std::to_string(command_status));
+      complain("the run of '" + order_.name + "' was lost before its end could be recorded; " +
+                   "the program ended with status " + std::to_string(command_status),
+               "Find out what the program has done before you run the key again.");
       return hold_lost;
     }
-    if (ec) {
-      complain(run_.error_text());
-      return status_of(ec);
-    }
+    if (ec) return fail(ec, run_.error_text());
     output_ = capture_.text();
     return status;
   }
   void give_back() noexcept override { run_.give_back(); }
   int print(int status) override {
     if (write_all(STDOUT_FILENO, output_)) return status;
-    complain("the output cannot be printed");
+    complain("standard output does not take the output",
+             status == done ? "It is recorded: the same call prints it again." : "");
     return status == done ? unwritten : status;
   }
 
  private:
-  /// What is remembered of a key that was not run.
-  int tell(const Outcome& outcome) {
+  /// Prints what the store remembers of a key that was not run. @return the status
+  int remembered(const Outcome& outcome) {
     switch (outcome.state()) {
       case KeyState::succeeded: output_ = outcome.result(); return done;
-      case KeyState::failed: complain("it has failed: " + outcome.reason()); return nothing_there;
+      case KeyState::failed:
+        complain("'" + order_.name + "' has failed: " + outcome.reason());
+        return nothing_there;
       case KeyState::pending:
       case KeyState::absent: break;
     }
-    complain("'" + order_.name + "' is being run by somebody else");
+    complain("another client runs '" + order_.name + "'",
+             "Call it again later, or wait longer with --wait; 'mortise look' prints who runs it.");
     return busy;
   }
 

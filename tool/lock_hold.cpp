@@ -6,6 +6,7 @@
 #include "hold.hpp"
 #include "status.hpp"
 
+#include <string>
 #include <utility>
 
 namespace mortise::tool {
@@ -20,20 +21,22 @@ class LockHold final : public Hold {
 
   bool take(std::stop_token stop) override {
     std::error_code ec;
-    guard_ = Guard(lock_, {.wait = order_.wait, .stop = std::move(stop)}, ec);
+    guard_ = Guard(lock_, {.wait = order_.command.wait, .stop = std::move(stop)}, ec);
     if (guard_) return true;
-    status_ = status_of(ec);
     if (ec == Errc::timeout) {
       const auto& holder = guard_.holder();
-      complain("'" + order_.name + "' is busy" +
-               (holder && !holder->label.empty() ? ": held by " + holder->label : ""));
+      const bool known = holder && !holder->label.empty();
+      status_ = fail(ec, "'" + order_.name + "' is held by " +
+                             (known ? holder->label : std::string("another client")));
     } else if (ec != Errc::cancelled) {
-      complain(guard_.error_text());
+      status_ = fail(ec, guard_.error_text());
+    } else {
+      status_ = busy;
     }
     return false;
   }
   std::chrono::nanoseconds lease() const override {
-    return client_.capabilities().effective_lease.value_or(order_.lease);
+    return client_.capabilities().effective_lease.value_or(order_.command.lease);
   }
   std::chrono::nanoseconds valid_for() const override { return guard_.valid_for(); }
   const std::stop_token& lost() const override { return guard_.lost(); }
@@ -45,12 +48,14 @@ class LockHold final : public Hold {
     switch (guard_.unlock()) {
       case Released::released: return command_status;
       case Released::was_lost:
-        complain("the hold of '" + order_.name + "' was lost; the command ended with status " +
-                 std::to_string(command_status));
+        complain("the hold of '" + order_.name +
+                     "' was lost before the program ended with status " +
+                     std::to_string(command_status),
+                 "Another client may have held it in the meantime: check what both have written.");
         return hold_lost;
       case Released::unknown:
-        complain("the store did not answer the release of '" + order_.name +
-                 "'; it is free when its lease ends, at the latest");
+        complain("the store did not answer the release of '" + order_.name + "'",
+                 "Do nothing: the store frees it when its lease ends, at the latest.");
         break;
     }
     return command_status;
@@ -60,10 +65,10 @@ class LockHold final : public Hold {
  private:
   static LockOptions options_of(const Order& order) {
     LockOptions options;
-    options.lease = order.lease;
-    options.label = order.label;
-    options.min_hold = order.min_hold;
-    if (order.shared) options.mode = Mode::shared;
+    options.lease = order.command.lease;
+    options.label = order.command.label;
+    options.min_hold = order.command.min_hold;
+    if (order.command.shared) options.mode = Mode::shared;
     return options;
   }
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
+// The commands holder, queue and list.
 #include "look.hpp"
 
 #include <mortise/clock.hpp>
 
+#include "asking.hpp"
 #include "capture.hpp"
 #include "duration.hpp"
 #include "status.hpp"
@@ -10,68 +12,35 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <optional>
 
 namespace mortise::tool {
 namespace {
 
-std::string number(const std::optional<std::chrono::milliseconds>& time) {
-  return time ? std::to_string(time->count()) : "null";
+Json json_of(const WaiterEntry& waiter) {
+  Json entry;
+  put_bytes(entry, "label", waiter.label);
+  entry["mode"] = mode_word(waiter.mode);
+  entry["age_ms"] = tool::json_of(waiter.age);
+  entry["silent_for_ms"] = tool::json_of(waiter.silent_for);
+  return entry;
 }
 
-std::string entry_json(const HolderEntry& holder) {
-  return "{" + json_member("label", holder.label) + R"(,"mode":")" +
-         std::string(word_of(holder.mode)) + R"(","token":)" + json_token(holder.token) +
-         ",\"age_ms\":" + number(holder.age) + ",\"expires_in_ms\":" + number(holder.expires_in) +
-         "}";
+/// A store may not keep the label: then it is "-".
+std::string label_word(const std::string& label) { return label.empty() ? "-" : printable(label); }
+
+std::string line_of_holder(const HolderEntry& holder) {
+  return "holds\t" + label_word(holder.label) + "\t" + std::string(mode_word(holder.mode)) +
+         "\ttoken " + words(holder.token) + "\tage " + words(holder.age) + "\tleft " +
+         words(holder.expires_in) + "\n";
 }
 
-std::string entry_json(const WaiterEntry& waiter) {
-  return "{" + json_member("label", waiter.label) + R"(,"mode":")" +
-         std::string(word_of(waiter.mode)) + R"(","age_ms":)" + number(waiter.age) +
-         ",\"silent_for_ms\":" + number(waiter.silent_for) + "}";
-}
-
-template <class Entries>
-std::string json_array(const Entries& entries) {
-  std::string json = "[";
-  for (const auto& each : entries) json += (json.size() > 1 ? "," : "") + entry_json(each);
-  return json + "]";
-}
-
-/// Asks again until there is an answer: the library waits a second for one.
-std::optional<Holder> holder_of(const Lock& lock, std::chrono::nanoseconds answer) {
-  const Instant until = BootClock::now() + answer;
-  for (;;) {
-    try {
-      return lock.holder();
-    } catch (const Error& error) {
-      if (error.code() != Errc::unavailable || BootClock::now() >= until) throw;
-    }
-  }
+std::string line_of_waiter(const WaiterEntry& waiter) {
+  return "waits\t" + label_word(waiter.label) + "\t" + std::string(mode_word(waiter.mode)) +
+         "\tage " + words(waiter.age) + "\tsilent " + words(waiter.silent_for) + "\n";
 }
 
 }  // namespace
-
-Names all_names(const Client& client, const Order& order) {
-  Names all;
-  ListOptions options{.cursor = {}, .limit = longest_page, .wait = order.answer};
-  do {
-    NamePage page = client.list(order.name, options);
-    all.too_long += page.too_long;
-    all.names.insert(all.names.end(), std::make_move_iterator(page.names.begin()),
-                     std::make_move_iterator(page.names.end()));
-    options.cursor = std::move(page.cursor);
-  } while (!options.cursor.empty());
-  std::sort(all.names.begin(), all.names.end());
-  all.names.erase(std::unique(all.names.begin(), all.names.end()), all.names.end());
-  return all;
-}
-
-NameQueue queue_of(const Client& client, const Order& order, const std::string& name) {
-  return client.queue(name, {.limit = longest_page, .wait = order.answer});
-}
 
 std::string words(Token token) { return token ? std::to_string(token.value()) : "-"; }
 
@@ -79,7 +48,7 @@ std::string words(const std::optional<std::chrono::milliseconds>& time) {
   return time ? short_text(*time) : "-";
 }
 
-std::string_view word_of(Mode mode) noexcept {
+std::string_view mode_word(Mode mode) noexcept {
   switch (mode) {
     case Mode::exclusive: return "exclusive";
     case Mode::shared: return "shared";
@@ -89,51 +58,67 @@ std::string_view word_of(Mode mode) noexcept {
   return "unknown";
 }
 
-std::string json_of(const std::string& name, const NameQueue& queue) {
-  return "{" + json_member("name", name) + ",\"holders\":" + json_array(queue.holders) +
-         ",\"waiters\":" + json_array(queue.waiters) + ",\"waiters_in_all\":" +
-         (queue.waiters_in_all ? std::to_string(*queue.waiters_in_all) : "null") + "}";
+Json json_of(const HolderEntry& holder) {
+  Json entry;
+  put_bytes(entry, "label", holder.label);
+  entry["mode"] = mode_word(holder.mode);
+  entry["token"] = json_of(holder.token);
+  entry["age_ms"] = json_of(holder.age);
+  entry["expires_in_ms"] = json_of(holder.expires_in);
+  return entry;
+}
+
+void put_queue(Json& object, const NameQueue& queue) {
+  Json holders = Json::array();
+  for (const HolderEntry& each : queue.holders) holders.push_back(json_of(each));
+  Json waiters = Json::array();
+  for (const WaiterEntry& each : queue.waiters) waiters.push_back(json_of(each));
+  object["holders"] = std::move(holders);
+  object["waiters"] = std::move(waiters);
+  object["waiters_in_all"] = queue.waiters_in_all ? Json(*queue.waiters_in_all) : Json();
 }
 
 int print(const std::string& text) {
   if (write_all(STDOUT_FILENO, text)) return done;
-  complain("what was found cannot be printed");
+  complain("standard output does not take what was to be printed",
+           "Check the disk, the pipe or the terminal behind it.");
   return unwritten;
 }
 
 int look_holder(const Order& order) {
   Client client(order.url);
-  const std::optional<Holder> found = holder_of(client.make_lock(order.name), order.answer);
-  std::string text = "free\n";
-  if (order.json) {
-    text = "{" + json_member("name", order.name) + ",\"holder\":" +
-           (found ? entry_json(
-                        HolderEntry{found->label, found->mode, found->token, {}, found->expires_in})
-                  : "null") +
-           "}\n";
+  const Lock lock = client.make_lock(order.name);
+  const std::optional<Holder> found = answered(order.look.answer, [&] { return lock.holder(); });
+  int printed = done;
+  if (order.look.json) {
+    Json json;
+    put_bytes(json, "name", order.name);
+    json["holder"] =
+        found ? json_of(HolderEntry{found->label, found->mode, found->token, {}, found->expires_in})
+              : Json();
+    printed = print(line_of(json));
   } else if (found) {
-    text = printable(found->label) + " (" + std::string(word_of(found->mode)) + ", token " +
-           words(found->token) + ", left " + words(found->expires_in) + ")\n";
+    printed =
+        print(printable(found->label) + " (" + std::string(mode_word(found->mode)) + ", token " +
+              words(found->token) + ", left " + words(found->expires_in) + ")\n");
+  } else {
+    printed = print("free\n");
   }
-  const int printed = print(text);
   return printed == done && !found ? nothing_there : printed;
 }
 
 int look_queue(const Order& order) {
   const Client client(order.url);
-  const NameQueue queue = queue_of(client, order, order.name);
-  if (order.json) return print(json_of(order.name, queue) + "\n");
+  const NameQueue queue = queue_of_kinds(client, order);
+  if (order.look.json) {
+    Json json;
+    put_bytes(json, "name", order.name);
+    put_queue(json, queue);
+    return print(line_of(json));
+  }
   std::string text;
-  for (const HolderEntry& each : queue.holders) {
-    text += "holds\t" + printable(each.label) + "\t" + std::string(word_of(each.mode)) +
-            "\ttoken " + words(each.token) + "\tage " + words(each.age) + "\tleft " +
-            words(each.expires_in) + "\n";
-  }
-  for (const WaiterEntry& each : queue.waiters) {
-    text += "waits\t" + (each.label.empty() ? "-" : printable(each.label)) + "\t" +
-            std::string(word_of(each.mode)) + "\tage " + words(each.age) + "\tsilent " +
-            words(each.silent_for) + "\n";
-  }
+  for (const HolderEntry& each : queue.holders) text += line_of_holder(each);
+  for (const WaiterEntry& each : queue.waiters) text += line_of_waiter(each);
   if (queue.waiters_in_all.value_or(0) > queue.waiters.size()) {
     text += "waits\tin all " + std::to_string(*queue.waiters_in_all) + "\n";
   }
@@ -142,18 +127,28 @@ int look_queue(const Order& order) {
 
 int look_list(const Order& order) {
   const Client client(order.url);
-  const Names all = all_names(client, order);
-  std::string text;
-  if (order.json) {
-    for (const std::string& name : all.names) {
-      text += (text.empty() ? "{" : ",{") + json_member("name", name) + "}";
+  const HeldNames all = held_names(client, order);
+  if (order.look.json) {
+    Json names = Json::array();
+    for (const HeldName& each : all.names) {
+      Json entry;
+      entry["kind"] = kind_word(each.kind);
+      put_bytes(entry, "name", each.name);
+      names.push_back(std::move(entry));
     }
-    return print("{\"names\":[" + text + "],\"too_long\":" + std::to_string(all.too_long) + "}\n");
+    Json json;
+    json["names"] = std::move(names);
+    json["too_long"] = all.too_long;
+    return print(line_of(json));
   }
-  for (const std::string& name : all.names) text += escaped(name) + "\n";
+  std::string text;
+  for (const HeldName& each : all.names) {
+    text += std::string(kind_word(each.kind)) + "\t" + escaped(each.name) + "\n";
+  }
   const int printed = print(text);
   if (all.too_long != 0) {
-    complain(std::to_string(all.too_long) + " more are held, with names too long to be kept");
+    complain(std::to_string(all.too_long) + " more names are held, too long for this store to keep",
+             "Ask for such a name with 'mortise queue NAME'.");
   }
   return printed;
 }

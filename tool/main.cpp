@@ -17,6 +17,7 @@ int carry_out(const Order& order) {
       {"run", mortise::tool::run_front},      {"once", mortise::tool::run_front},
       {"holder", mortise::tool::look_holder}, {"queue", mortise::tool::look_queue},
       {"list", mortise::tool::look_list},     {"watch", mortise::tool::watch},
+      {"look", mortise::tool::look_key},      {"forget", mortise::tool::forget_key},
       {"release", mortise::tool::release},    {"check", mortise::tool::check},
       {"migrate", mortise::tool::migrate}};
   for (const auto& [verb, call] : verbs) {

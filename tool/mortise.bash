@@ -7,42 +7,47 @@ _mortise() {
     COMPREPLY=()
     if [ "$COMP_CWORD" -eq 1 ]; then
         mapfile -t COMPREPLY < <(compgen -W \
-            'run once holder list queue watch release check migrate --help --version' -- "$word")
+            'run once holder queue list watch look forget release check migrate --help --version' -- "$word")
         return
     fi
-    # Behind "--" there is another command, with its own completion.
-    for ((i = 2; i < COMP_CWORD; ++i)); do
-        if [ "${COMP_WORDS[i]}" = -- ]; then
-            if declare -F _command_offset >/dev/null; then
-                _command_offset $((i + 1))
-            else
-                mapfile -t COMPREPLY < <(compgen -c -- "$word")
+    # After "--" comes another program, with its own completion.
+    if [ "$verb" = run ] || [ "$verb" = once ]; then
+        for ((i = 2; i < COMP_CWORD; ++i)); do
+            if [ "${COMP_WORDS[i]}" = -- ]; then
+                if declare -F _command_offset >/dev/null; then
+                    _command_offset $((i + 1))
+                else
+                    mapfile -t COMPREPLY < <(compgen -c -- "$word")
+                fi
+                return
             fi
-            return
-        fi
-    done
+        done
+    fi
     case $before in
         --wait | --lease | --min-hold | --keep | --answer | --every)
             mapfile -t COMPREPLY < <(compgen -W '500ms 1s 10s 1m 10m 1h 1d' -- "$word")
             return
             ;;
-        --label | --fingerprint | --token | --role | --schema) return ;;
+        --url-file)
+            mapfile -t COMPREPLY < <(compgen -f -- "$word")
+            return
+            ;;
+        --label | --fingerprint | --token | --role | --schema | --url) return ;;
     esac
     case $verb in
-        run) options='--wait --try --lease --label --min-hold --shared --escaped --' ;;
-        once) options='--keep --fingerprint --wait --lease --label --escaped --' ;;
-        holder | list | queue) options='--json --escaped --answer' ;;
-        watch) options='--every --once --json --escaped --answer' ;;
-        release) options='--force --token --escaped --answer' ;;
+        run) options='--wait --try --lease --label --min-hold --shared --escaped' ;;
+        once) options='--keep --fingerprint --wait --lease --label --escaped' ;;
+        holder | look) options='--json --escaped --answer' ;;
+        queue | list) options='--locks --semaphores --keys --json --escaped --answer' ;;
+        watch) options='--locks --semaphores --keys --every --once --json --escaped --answer' ;;
+        forget) options='--escaped --answer' ;;
+        release) options='--force --token --semaphores --keys --escaped --answer' ;;
         check) options='--json --answer' ;;
         migrate) options='--role --schema --print' ;;
         *) return ;;
     esac
     if [[ $word == -* ]]; then
-        mapfile -t COMPREPLY < <(compgen -W "$options --help" -- "$word")
-    elif [ "$COMP_CWORD" -eq 2 ]; then
-        mapfile -t COMPREPLY < <(compgen -W \
-            'file:/// redis:// rediss:// redlock:// zookeeper:// zookeeper+tls:// postgresql://' -- "$word")
+        mapfile -t COMPREPLY < <(compgen -W "$options --url --url-file --help" -- "$word")
     fi
 }
 complete -F _mortise mortise

@@ -2,54 +2,71 @@
 // What the command line asks for.
 #pragma once
 
+#include <mortise/mode.hpp>
 #include <mortise/options.hpp>
+#include <mortise/token.hpp>
 
 #include <chrono>
-#include <cstdint>
 #include <string>
 #include <vector>
 
 namespace mortise::tool {
 
-/// One call of the program.
-struct Order {
-  std::string verb;  ///< run, once, holder, list, queue, watch, release, check, migrate
-  std::string url;   ///< never shown: it may have a password in it
-  std::string name;  ///< or key, or prefix
-  std::vector<std::string> command{};
-
-  std::chrono::nanoseconds wait = forever;  ///< for the lock
+/// `run` and `once`: the command, and how to hold the name while it runs.
+struct CommandOptions {
+  std::vector<std::string> words{};  ///< the program and its arguments
+  std::chrono::nanoseconds wait = forever;
   std::chrono::milliseconds lease{30'000};
   std::string label{};
   std::chrono::milliseconds min_hold{0};
   bool shared = false;
-
   std::chrono::milliseconds keep{std::chrono::hours(24)};
   std::string fingerprint{};
+};
 
+/// What the commands for administrators have in common.
+struct LookOptions {
   std::chrono::milliseconds answer{10'000};  ///< the longest wait for an answer of the store
-  std::chrono::milliseconds every{2'000};
-  bool once = false;  ///< `watch`: one look
+  std::chrono::milliseconds every{2'000};    ///< `watch`: the pause between two looks
+  bool once = false;                         ///< `watch`: look once
   bool json = false;
-  bool force = false;
-  std::uint64_t token = 0;  ///< 0: of any hold
+  Token token{};  ///< `release`: the hold to end; 0 = any
+  /// `exclusive` = locks, `permit` = semaphores, `once` = keys; empty = all that the store has, or
+  /// for `release` locks.
+  std::vector<Mode> kinds{};
+};
+
+/// `migrate`.
+struct SchemaOptions {
   std::string role{};
   std::string schema = "mortise";
   bool print = false;
 };
 
-/// Reads the arguments.
+/// One call of the program.
+struct Order {
+  std::string verb;    ///< the command's name: "run", "list"
+  std::string url;     ///< of the store. Never printed: it may contain a password
+  std::string name{};  ///< of a lock, a semaphore or a key; or a prefix of names
+  CommandOptions command{};
+  LookOptions look{};
+  SchemaOptions schema{};
+};
+
+/// Reads the arguments. If they ask for help, or make no sense, it prints the answer.
 ///
-/// @return whether there is something to do; where not, `status` is what to exit with, and all is
-/// said
+/// @param status receives the exit status if there is nothing to carry out
+/// @return whether there is an order to carry out
 [[nodiscard]] bool read_order(int argc, char** argv, Order& order, int& status);
 
-/// Each of these does what its verb says, and returns the status to exit with.
+/// Each function carries out the command of its name, and returns the exit status.
 int run_front(const Order& asked);  ///< run, once
 int look_holder(const Order& order);
 int look_queue(const Order& order);
 int look_list(const Order& order);
 int watch(const Order& order);
+int look_key(const Order& order);
+int forget_key(const Order& order);
 int release(const Order& order);
 int check(const Order& order);
 int migrate(const Order& order);

@@ -32,11 +32,13 @@ enum Status : int {
 /// @return the status for a failure.
 [[nodiscard]] int status_of(const std::error_code& code) noexcept;
 
-/// Says what is wrong. @return the status for it
+/// Prints what went wrong, and what to do about it. @return the status for it
 int fail(const std::exception& error) noexcept;
+int fail(const std::error_code& code, std::string_view words) noexcept;
 
-/// Says on stderr what is wrong, with the program's name before; control characters are escaped.
-void complain(std::string_view words) noexcept;
+/// Prints on standard error what went wrong, and in a line of its own what to do about it. Each
+/// line begins with the program's name; control characters are escaped.
+void complain(std::string_view words, std::string_view advice = {}) noexcept;
 
 /// @return the status of a wait(), as a shell has it.
 [[nodiscard]] int shell_status(int wait_status) noexcept;

@@ -67,6 +67,7 @@ class MortiseConan(ConanFile):
             self.requires("libpq/[>=14]")
         if self.options.with_tool:
             self.requires("cli11/[>=2.1 <3]")
+            self.requires("nlohmann_json/[>=3 <4]")
 
     def system_requirements(self):
         if not self.options.system_libs:
@@ -79,7 +80,7 @@ class MortiseConan(ConanFile):
         if self.options.with_zookeeper:
             wanted += ["libzookeeper-st-dev", "libssl-dev"]
         if self.options.with_tool:
-            wanted += ["libcli11-dev"]
+            wanted += ["libcli11-dev", "nlohmann-json3-dev"]
         Apt(self).install(wanted, check=True)
 
     def layout(self):

@@ -70,7 +70,7 @@ use() {
         $(block 'bare: pkg-config')
         ./shop </dev/null"
     inside sh -euxc '
-        mortise run "file:///tmp/locks?create=yes" nightly -- echo held
+        mortise run --url "file:///tmp/locks?create=yes" nightly -- echo held
         mortise run --help >/dev/null'
 }
 
@@ -94,6 +94,9 @@ while [ $# -gt 0 ]; do
             cp "$1"/*.deb "$root/"
             inside sh -euxc 'apt-get -q install --no-install-recommends /*.deb cmake ninja-build g++'
             inside sh -euxc 'test -f /usr/share/man/man1/mortise.1.gz
+                test -f /usr/share/bash-completion/completions/mortise
+                test -f /usr/share/zsh/vendor-completions/_mortise
+                test -f /usr/share/fish/vendor_completions.d/mortise.fish
                 grep -q "Apache Software Foundation" /usr/share/doc/libmortise*/NOTICE
                 grep -q "Christopher Clark" /usr/share/doc/libmortise*/copyright'
             use

@@ -48,24 +48,24 @@ class ToolBlocked : public ToolTest {
 constexpr const char* deaf = "trap '' TERM; note t; while :; do sleep 0.01; done";
 
 TEST_F(ToolBlocked, EndsACommandWhoseHoldIsLostThoughNobodyReadsWhy) {
-  RunningTool tool = start_unread(with_shell({"run", url(), "a", "--lease", "600ms"}, deaf));
+  RunningTool tool = start_unread(with_shell({"run", "a", "--lease", "600ms"}, deaf));
   const pid_t command = noted("t");
   std::filesystem::remove(file("locks/a.lock"));
   EXPECT_TRUE(eventually([&] { return is_gone(command); }));
-  EXPECT_TRUE(is_free(url(), "a"));
+  EXPECT_TRUE(is_free("a"));
   read_no_more();
   EXPECT_EQ(tool.wait().status, 76);
 }
 
 TEST_F(ToolBlocked, EndsACommandOfAKilledFrontThoughNobodyReadsItsErrors) {
   RunningTool tool =
-      start_unread(with_shell({"once", url(), "k", "--lease", "600ms"},
+      start_unread(with_shell({"once", "k", "--lease", "600ms"},
                               // More than a pipe holds: the keeper has some of it.
                               "head -c 66000 /dev/zero >&2; note t; while :; do sleep 0.01; done"));
   const pid_t command = noted("t");
   tool.signal(SIGKILL);
   EXPECT_TRUE(eventually([&] { return is_gone(command); }));
-  const ToolResult next = call({"once", url(), "k", "--wait", "10s", "--", "echo", "next"});
+  const ToolResult next = call({"once", "k", "--wait", "10s", "--", "echo", "next"});
   EXPECT_EQ(next.out, "next\n") << next.err;
   read_no_more();
 }
@@ -73,8 +73,9 @@ TEST_F(ToolBlocked, EndsACommandOfAKilledFrontThoughNobodyReadsItsErrors) {
 TEST_F(ToolBlocked, KeepsTheKeyOfACommandWhoseErrorsNobodyReads) {
   MORTISE_NEEDS_REDIS_SERVER();
   RedisServer server;
+  use_store(server.url());
   RunningTool tool = start_unread(
-      with_shell({"once", server.url(), "k", "--lease", "400ms"},
+      with_shell({"once", "k", "--lease", "400ms"},
                  "echo a line >&2; note t; until [ -e $F/go ]; do sleep 0.01; done; echo receipt"));
   const pid_t command = noted("t");
   const auto since = Clock::now();
@@ -84,7 +85,7 @@ TEST_F(ToolBlocked, KeepsTheKeyOfACommandWhoseErrorsNobodyReads) {
   }
   touch("go");
   // What is left to do is to say what nobody reads; the outcome does not wait for that.
-  EXPECT_EQ(call({"once", server.url(), "k", "--", "echo", "wrong"}).out, "receipt\n");
+  EXPECT_EQ(call({"once", "k", "--", "echo", "wrong"}).out, "receipt\n");
   EXPECT_EQ(state_of(tool.pid()), 'S');
   tool.signal(SIGTERM);
   EXPECT_EQ(tool.wait().status, 128 + SIGTERM);
@@ -92,12 +93,12 @@ TEST_F(ToolBlocked, KeepsTheKeyOfACommandWhoseErrorsNobodyReads) {
 
 // The lock is free, and who ends the tool then is not to need KILL.
 TEST_F(ToolBlocked, CanBeEndedWhileNobodyReadsTheResult) {
-  const Words words{"once", url(), "k", "--", "echo", "receipt"};
+  const Words words{"once", "k", "--", "echo", "receipt"};
   Words all{"/bin/sh", "-c", "exec \"$@\" >$F/full", "sh", MORTISE_TOOL};
   all.insert(all.end(), words.begin(), words.end());
   RunningTool tool = start_program(all);
   EXPECT_TRUE(eventually([&] {
-    return call({"once", url(), "k", "--", "false"}).out == "receipt\n";
+    return call({"once", "k", "--", "false"}).out == "receipt\n";
   })) << "it is recorded";
   RunningTool second = start_program(all);
   ASSERT_TRUE(eventually([&] { return second.keeper() > 0; }));
@@ -113,7 +114,7 @@ TEST_F(ToolBlocked, CanBeEndedWhileNobodyReadsTheResult) {
 
 // What the keeper reads is written again before it reads on.
 TEST_F(ToolBlocked, HearsSignalsBesideOutputWithoutEnd) {
-  RunningTool tool = start(with_shell({"once", url(), "k"},
+  RunningTool tool = start(with_shell({"once", "k"},
                                       "note t; until [ -e $F/go ]; do sleep 0.01; done; "
                                       "for i in 1 2 3 4; do yes & done; note u; exec sleep 1000"));
   put_behind(noted("t"), tool.keeper());
@@ -130,17 +131,17 @@ TEST_F(ToolBlocked, HearsSignalsBesideOutputWithoutEnd) {
 TEST_F(ToolBlocked, WatchesOverTheLeaseBesideSignalsWithoutEnd) {
   MORTISE_NEEDS_REDIS_SERVER();
   RedisServer server;
-  RunningTool tool = start(with_shell({"run", server.url(), "a", "--lease", "2s"},
-                                      std::string("trap '' USR1; ") + deaf));
+  use_store(server.url());
+  RunningTool tool =
+      start(with_shell({"run", "a", "--lease", "2s"}, std::string("trap '' USR1; ") + deaf));
   const pid_t command = noted("t");
   tool.signal_keeper(SIGSTOP);
   for (int i = 0; i < 5'000 && !is_gone(command); ++i) {
     tool.signal(SIGUSR1);
     std::this_thread::sleep_for(std::chrono::microseconds(50));
   }
-  const ToolResult next =
-      call(with_shell({"run", server.url(), "a"},
-                      "kill -0 " + std::to_string(command) + " 2>/dev/null && exit 9; true"));
+  const ToolResult next = call(with_shell(
+      {"run", "a"}, "kill -0 " + std::to_string(command) + " 2>/dev/null && exit 9; true"));
   EXPECT_EQ(next.status, 0) << "9: the other command was alive\n" << next.err;
   EXPECT_EQ(tool.wait().status, 76);
 }

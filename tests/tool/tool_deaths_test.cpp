@@ -27,16 +27,16 @@ constexpr const char* family =
 
 TEST_F(ToolDeaths, EndsWhatTheCommandLeavesBeforeTheLockIsFree) {
   const ToolResult result =
-      call(with_shell({"run", url(), "a", "--lease", "600ms"}, std::string(family) + "exit 3"));
+      call(with_shell({"run", "a", "--lease", "600ms"}, std::string(family) + "exit 3"));
   EXPECT_EQ(result.status, 3) << result.err;
   EXPECT_TRUE(is_gone(noted("child")));
   EXPECT_TRUE(is_gone(noted("stray")));
-  EXPECT_TRUE(is_free(url(), "a"));
+  EXPECT_TRUE(is_free("a"));
 }
 
 TEST_F(ToolDeaths, AsksLeftoversBeforeItKillsThem) {
   const ToolResult result = call(
-      with_shell({"run", url(), "a"},
+      with_shell({"run", "a"},
                  "sh -c 'trap \"echo tidied > $F/tidied; exit\" TERM; echo > $F/ready; "
                  "while :; do sleep 0.01; done' & until [ -e $F/ready ]; do sleep 0.01; done"));
   EXPECT_EQ(result.status, 0) << result.err;
@@ -44,33 +44,32 @@ TEST_F(ToolDeaths, AsksLeftoversBeforeItKillsThem) {
 }
 
 TEST_F(ToolDeaths, OfTheFrontEndTheCommandAndFreeTheLock) {
-  RunningTool tool = start(with_shell({"run", url(), "a", "--lease", "600ms"},
-                                      std::string(family) + "note t; sleep 1000"));
+  RunningTool tool = start(
+      with_shell({"run", "a", "--lease", "600ms"}, std::string(family) + "note t; sleep 1000"));
   const pid_t command = noted("t");
-  EXPECT_FALSE(is_free(url(), "a"));
+  EXPECT_FALSE(is_free("a"));
   tool.signal(SIGKILL);
-  const ToolResult next = call({"run", url(), "a", "--wait", "20s", "--", "true"});
+  const ToolResult next = call({"run", "a", "--wait", "20s", "--", "true"});
   EXPECT_EQ(next.status, 0) << next.err;
   for (const pid_t pid : {command, noted("child"), noted("stray")}) EXPECT_TRUE(is_gone(pid));
 }
 
 TEST_F(ToolDeaths, OfAFrontThatWaitsTakeItsPlaceInTheQueueAway) {
-  RunningTool holder = start(with_shell({"run", url(), "a"}, "note h; exec sleep 1000"));
+  RunningTool holder = start(with_shell({"run", "a"}, "note h; exec sleep 1000"));
   const pid_t command = noted("h");
-  RunningTool waiter = start(with_shell({"run", url(), "a"}, "note wrong"));
+  RunningTool waiter = start(with_shell({"run", "a"}, "note wrong"));
   pid_t keeper = 0;
   ASSERT_TRUE(eventually([&] { return (keeper = waiter.keeper()) > 0; }));
   waiter.signal(SIGKILL);
   EXPECT_TRUE(eventually([&] { return is_gone(keeper); }));
   ::kill(command, SIGKILL);
   holder.wait();
-  EXPECT_TRUE(is_free(url(), "a"));
+  EXPECT_TRUE(is_free("a"));
   EXPECT_FALSE(is_there("wrong"));
 }
 
 TEST_F(ToolDeaths, OfTheKeeperEndTheCommandAtOnce) {
-  RunningTool tool =
-      start(with_shell({"run", url(), "a"}, std::string(family) + "note t; sleep 1000"));
+  RunningTool tool = start(with_shell({"run", "a"}, std::string(family) + "note t; sleep 1000"));
   const pid_t command = noted("t");
   const pid_t keeper = tool.keeper();
   ASSERT_GT(keeper, 0);
@@ -79,7 +78,7 @@ TEST_F(ToolDeaths, OfTheKeeperEndTheCommandAtOnce) {
   EXPECT_EQ(result.status, 76);
   EXPECT_THAT(result.err, HasSubstr("has died"));
   for (const pid_t pid : {command, noted("child"), noted("stray")}) EXPECT_TRUE(is_gone(pid));
-  EXPECT_TRUE(is_free(url(), "a"));
+  EXPECT_TRUE(is_free("a"));
 }
 
 // Leaves its group and session. Its main thread ends, another one goes on: the state is Z.
@@ -99,7 +98,7 @@ TEST_F(ToolDeaths, EndAProcessWhoseMainThreadHasEnded) {
   const std::string begin =
       "python3 $F/headless.py & until [ -s $F/headless ]; do sleep 0.01; done; ";
   RunningTool tool =
-      start(with_shell({"run", url(), "a", "--lease", "600ms"}, begin + "note t; sleep 1000"));
+      start(with_shell({"run", "a", "--lease", "600ms"}, begin + "note t; sleep 1000"));
   ASSERT_GT(noted("t"), 0);
   const pid_t of_keeper = noted("headless");
   ASSERT_TRUE(eventually([&] { return state_of(of_keeper) == 'Z'; }));
@@ -109,7 +108,7 @@ TEST_F(ToolDeaths, EndAProcessWhoseMainThreadHasEnded) {
   EXPECT_TRUE(is_gone(of_keeper)) << "the keeper has left it";
 
   std::filesystem::remove(file("headless"));
-  RunningTool next = start(with_shell({"run", url(), "b"}, begin + "note u; sleep 1000"));
+  RunningTool next = start(with_shell({"run", "b"}, begin + "note u; sleep 1000"));
   ASSERT_GT(noted("u"), 0);
   const pid_t of_front = noted("headless");
   ASSERT_TRUE(eventually([&] { return state_of(of_front) == 'Z'; }));
@@ -121,11 +120,11 @@ TEST_F(ToolDeaths, EndAProcessWhoseMainThreadHasEnded) {
 TEST_F(ToolDeaths, AreNotOverWhileAThreadOfTheCommandWorks) {
   std::ofstream(file("headless.py")) << headless;
   const ToolResult result = call(
-      with_shell({"run", url(), "a", "--lease", "600ms"},
+      with_shell({"run", "a", "--lease", "600ms"},
                  "python3 $F/headless.py & until [ -s $F/headless ]; do sleep 0.01; done; exit 3"));
   EXPECT_EQ(result.status, 3) << result.err;
   EXPECT_TRUE(is_gone(noted("headless")));
-  EXPECT_TRUE(is_free(url(), "a"));
+  EXPECT_TRUE(is_free("a"));
 }
 
 // Each member is gone before anybody can find it in a list: only its group can be sent a signal.
@@ -141,12 +140,12 @@ constexpr const char* chains =
 
 TEST_F(ToolDeaths, EndWhatForksFasterThanItCanBeFound) {
   std::ofstream(file("chains.py")) << chains;
-  RunningTool tool = start(with_shell({"run", url(), "a", "--lease", "600ms"},
+  RunningTool tool = start(with_shell({"run", "a", "--lease", "600ms"},
                                       "python3 $F/chains.py; note t; exec sleep 1000"));
   ASSERT_GT(noted("t"), 0);
   std::filesystem::remove(file("locks/a.lock"));
   EXPECT_EQ(tool.wait().status, 76);
-  RunningTool next = start(with_shell({"run", url(), "b", "--lease", "600ms"},
+  RunningTool next = start(with_shell({"run", "b", "--lease", "600ms"},
                                       "python3 $F/chains.py; note u; exec sleep 1000"));
   ASSERT_GT(noted("u"), 0);
   const std::string group = std::to_string(noted("u"));
@@ -165,7 +164,7 @@ TEST_F(ToolDeaths, EndTheGroupAlsoWithoutProc) {
   if (start_program(allowed).wait().status != 0) GTEST_SKIP() << "no right to unmount /proc";
   for (const bool keeper_dies : {false, true}) {
     const std::string name = keeper_dies ? "b" : "a";
-    Words words = with_shell({MORTISE_TOOL, "run", url(), name, "--lease", "600ms"},
+    Words words = with_shell({MORTISE_TOOL, "run", name, "--lease", "600ms"},
                              "trap '' TERM; sh -c 'echo $$ > $F/child" + name +
                                  "; exec sleep 1000' & until [ -s $F/child" + name +
                                  " ]; do sleep 0.01; done; note t" + name + "; exec sleep 1000");
@@ -185,7 +184,7 @@ TEST_F(ToolDeaths, EndTheGroupAlsoWithoutProc) {
 // The lock must not be freed by a keeper that unwinds its stack while the command is at work.
 TEST_F(ToolDeaths, OfAKeeperWithoutMemoryEndTheCommand) {
   Words words = with_shell(
-      {"/usr/bin/env", "MALLOC_ARENA_MAX=1", "MALLOC_TOP_PAD_=0", MORTISE_TOOL, "once", url(), "k"},
+      {"/usr/bin/env", "MALLOC_ARENA_MAX=1", "MALLOC_TOP_PAD_=0", MORTISE_TOOL, "once", "k"},
       std::string(family) +
           "note t; until [ -e $F/go ]; do sleep 0.01; done; "
           "head -c 65536 /dev/zero; sleep 1000");
@@ -201,7 +200,7 @@ TEST_F(ToolDeaths, OfAKeeperWithoutMemoryEndTheCommand) {
 
 // Nobody of ours is there to do it: the kernel ends the command itself.
 TEST_F(ToolDeaths, OfTheKeeperEndTheCommandAlsoWhereTheFrontStandsStill) {
-  RunningTool tool = start(with_shell({"run", url(), "a"}, "note t; exec sleep 1000"));
+  RunningTool tool = start(with_shell({"run", "a"}, "note t; exec sleep 1000"));
   const pid_t command = noted("t");
   const pid_t keeper = tool.keeper();
   ASSERT_GT(keeper, 0);
@@ -215,7 +214,7 @@ TEST_F(ToolDeaths, OfTheKeeperEndTheCommandAlsoWhereTheFrontStandsStill) {
 TEST_F(ToolDeaths, LeaveAloneWhatWasNotTheCommands) {
   // A shell with a job becomes the tool by exec(): the job is a child of the tool's then.
   RunningTool tool = start_program({"/bin/sh", "-c", "sleep 1000 & echo $! > $F/own; exec \"$@\"",
-                                    "sh", MORTISE_TOOL, "run", url(), "a", "--", "sh", "-c",
+                                    "sh", MORTISE_TOOL, "run", "a", "--", "sh", "-c",
                                     "echo $$ > $F/t.new; mv $F/t.new $F/t; sleep 1000"});
   const pid_t command = noted("t");
   const pid_t own = noted("own");
@@ -231,9 +230,8 @@ TEST_F(ToolDeaths, LeaveAloneWhatWasNotTheCommands) {
 }
 
 TEST_F(ToolDeaths, OfTheHoldEndACommandThatListens) {
-  RunningTool tool =
-      start(with_shell({"run", url(), "a"},
-                       "trap 'echo tidied; exit 0' TERM; note t; while :; do sleep 0.01; done"));
+  RunningTool tool = start(with_shell(
+      {"run", "a"}, "trap 'echo tidied; exit 0' TERM; note t; while :; do sleep 0.01; done"));
   ASSERT_GT(noted("t"), 0);
   std::filesystem::remove(file("locks/a.lock"));
   const ToolResult result = tool.wait();
@@ -243,8 +241,8 @@ TEST_F(ToolDeaths, OfTheHoldEndACommandThatListens) {
 }
 
 TEST_F(ToolDeaths, OfTheHoldEndACommandThatDoesNot) {
-  RunningTool tool = start(with_shell({"run", url(), "a", "--lease", "600ms"},
-                                      std::string(family) + "note t; sleep 1000"));
+  RunningTool tool = start(
+      with_shell({"run", "a", "--lease", "600ms"}, std::string(family) + "note t; sleep 1000"));
   const pid_t command = noted("t");
   std::filesystem::remove(file("locks/a.lock"));
   EXPECT_EQ(tool.wait().status, 76);

@@ -117,6 +117,7 @@ ToolTest::ToolTest() : url_("file://" + directory_.path() + "/locks") {
   std::filesystem::create_directory(directory_.path() + "/locks");
   std::filesystem::permissions(directory_.path() + "/locks", std::filesystem::perms::owner_all);
   ::setenv("F", directory_.path().c_str(), 1);
+  use_store(url_);
 }
 
 RunningTool ToolTest::start(const Words& words, const std::vector<int>& ignored) {
@@ -146,8 +147,10 @@ bool ToolTest::is_there(const std::string& name) const {
 
 void ToolTest::touch(const std::string& name) const { std::ofstream(file(name)) << '\n'; }
 
-bool ToolTest::is_free(const std::string& where, const std::string& name) {
-  return call({"run", where, name, "--try", "--", "true"}).status == 0;
+void ToolTest::use_store(const std::string& url) { ::setenv("MORTISE_URL", url.c_str(), 1); }
+
+bool ToolTest::is_free(const std::string& name) {
+  return call({"run", name, "--try", "--", "true"}).status == 0;
 }
 
 }  // namespace mortise::test

@@ -83,8 +83,10 @@ class ToolTest : public ::testing::Test {
   [[nodiscard]] pid_t noted(const std::string& name) const;
   [[nodiscard]] bool is_there(const std::string& name) const;
   void touch(const std::string& name) const;
+  /// Sets MORTISE_URL, which names the store to the program; it is `url()` at first.
+  static void use_store(const std::string& url);
   /// Whether the name can be taken now.
-  [[nodiscard]] bool is_free(const std::string& url, const std::string& name);
+  [[nodiscard]] bool is_free(const std::string& name);
 
  private:
   model::TemporaryDirectory directory_;

@@ -49,15 +49,18 @@ std::vector<std::string> lines_of(const std::string& text) {
 
 TEST_F(ToolLook, ListsHostileNamesInALineEachThatLeadsBackToThem) {
   hold(hostile_names());
-  const ToolResult result = call({"list", url()});
+  const ToolResult result = call({"list"});
   ASSERT_EQ(result.status, 0) << result.err;
   const std::vector<std::string> lines = lines_of(result.out);
   ASSERT_EQ(lines.size(), hostile_names().size());
   EXPECT_TRUE(std::none_of(result.out.begin(), result.out.end(), [](char byte) {
-    return (static_cast<unsigned char>(byte) < 0x20 && byte != '\n') || byte == 0x7F;
+    return (static_cast<unsigned char>(byte) < 0x20 && byte != '\n' && byte != '\t') ||
+           byte == 0x7F;
   }));
   for (const std::string& line : lines) {
-    const ToolResult holder = call({"holder", "--escaped", url(), "--", line});
+    ASSERT_THAT(line, ::testing::StartsWith("lock\t"));
+    const std::string name = line.substr(line.find('\t') + 1);
+    const ToolResult holder = call({"holder", "--escaped", "--", name});
     EXPECT_EQ(holder.status, 0) << line << holder.err;
     EXPECT_THAT(holder.out, HasSubstr("host:1"));
   }
@@ -81,8 +84,7 @@ TEST_F(ToolLook, SpeaksJsonWhateverTheNames) {
     }
     wanted.push_back(hex);
   }
-  for (const Words& words :
-       {Words{"list", url(), "--json"}, Words{"watch", url(), "--once", "--json"}}) {
+  for (const Words& words : {Words{"list", "--json"}, Words{"watch", "--once", "--json"}}) {
     const ToolResult result = call(words);
     ASSERT_EQ(result.status, 0) << result.err;
     std::ofstream(file("json")) << result.out;
@@ -95,22 +97,21 @@ TEST_F(ToolLook, SpeaksJsonWhateverTheNames) {
 }
 
 TEST_F(ToolLook, TellsWhoHoldsAName) {
-  EXPECT_EQ(call({"holder", url(), "a"}).status, 1);
-  EXPECT_EQ(call({"holder", url(), "a"}).out, "free\n");
-  EXPECT_EQ(call({"holder", url(), "a", "--json"}).out, "{\"name\":\"a\",\"holder\":null}\n");
+  EXPECT_EQ(call({"holder", "a"}).status, 1);
+  EXPECT_EQ(call({"holder", "a"}).out, "free\n");
+  EXPECT_EQ(call({"holder", "a", "--json"}).out, "{\"name\":\"a\",\"holder\":null}\n");
   hold({"a", "ab", "c"});
-  EXPECT_THAT(call({"holder", url(), "a"}).out, HasSubstr("host:1 (exclusive, token "));
-  EXPECT_THAT(call({"holder", url(), "a", "--json"}).out, HasSubstr("\"label\":\"host:1\""));
-  EXPECT_EQ(call({"list", url(), "a"}).out, "a\nab\n");
-  EXPECT_THAT(call({"queue", url(), "a"}).out, HasSubstr("holds\thost:1\texclusive\ttoken "));
-  EXPECT_THAT(call({"queue", url(), "a", "--json"}).out,
-              HasSubstr("\"holders\":[{\"label\":\"host:1\""));
-  EXPECT_EQ(call({"queue", url(), "b"}).out, "free\n");
+  EXPECT_THAT(call({"holder", "a"}).out, HasSubstr("host:1 (exclusive, token "));
+  EXPECT_THAT(call({"holder", "a", "--json"}).out, HasSubstr("\"label\":\"host:1\""));
+  EXPECT_EQ(call({"list", "a"}).out, "lock\ta\nlock\tab\n");
+  EXPECT_THAT(call({"queue", "a"}).out, HasSubstr("holds\thost:1\texclusive\ttoken "));
+  EXPECT_THAT(call({"queue", "a", "--json"}).out, HasSubstr("\"holders\":[{\"label\":\"host:1\""));
+  EXPECT_EQ(call({"queue", "b"}).out, "free\n");
 }
 
 TEST_F(ToolLook, WatchesInATable) {
   hold({"orders/1", "two\nlines"});
-  const ToolResult once = call({"watch", url(), "--once"});
+  const ToolResult once = call({"watch", "--once"});
   ASSERT_EQ(once.status, 0) << once.err;
   const std::vector<std::string> lines = lines_of(once.out);
   ASSERT_EQ(lines.size(), 3U) << once.out;
@@ -120,7 +121,7 @@ TEST_F(ToolLook, WatchesInATable) {
   EXPECT_EQ(lines[0].find("HOLDER"), lines[1].find("host:1"));
   EXPECT_EQ(once.out.find('\x1b'), std::string::npos);
 
-  RunningTool live = start({"watch", url(), "--every", "100ms"});
+  RunningTool live = start({"watch", "--every", "100ms"});
   EXPECT_TRUE(eventually([&] {
     const std::string seen = text_of(file("call2.out"));
     const std::size_t first = seen.find("NAME");
@@ -131,40 +132,42 @@ TEST_F(ToolLook, WatchesInATable) {
 }
 
 TEST_F(ToolLook, SaysWhetherLocksCanBeTaken) {
-  const ToolResult good = call({"check", url()});
+  const ToolResult good = call({"check"});
   EXPECT_EQ(good.status, 0) << good.err;
   EXPECT_THAT(good.out, HasSubstr("fencing: yes"));
-  EXPECT_THAT(call({"check", url(), "--json"}).out, HasSubstr("\"ok\":true"));
-  EXPECT_EQ(call({"check", "redis://127.0.0.1:1", "--answer", "200ms"}).status, 69);
+  EXPECT_THAT(call({"check", "--json"}).out, HasSubstr("\"ok\":true"));
+  EXPECT_EQ(call({"check", "--url", "redis://127.0.0.1:1", "--answer", "200ms"}).status, 69);
 }
 
 TEST_F(ToolLook, ShowsWhatCannotBeSeen) {
   const std::string name = "a\u200bb\ufeffc\u00add\U000E0041e";
   hold({name});
-  EXPECT_EQ(call({"list", url()}).out, R"(a\xe2\x80\x8bb\xef\xbb\xbfc\xc2\xadd\xf3\xa0\x81\x81e)"
-                                       "\n");
+  EXPECT_EQ(call({"list"}).out,
+            "lock\t"
+            R"(a\xe2\x80\x8bb\xef\xbb\xbfc\xc2\xadd\xf3\xa0\x81\x81e)"
+            "\n");
 }
 
 TEST_F(ToolLook, EscapesInJsonWhatATerminalWouldObey) {
   hold({"a\x1b\x7f\xc2\x9b\xe2\x80\xa8\xe2\x80\xae\xd8\x9c\xf3\xa0\x81\x81z"});
-  EXPECT_THAT(call({"list", url(), "--json"}).out,
+  EXPECT_THAT(call({"list", "--json"}).out,
               HasSubstr(R"("a\u001b\u007f\u009b\u2028\u202e\u061c\udb40\udc41z")"));
 }
 
 TEST_F(ToolLook, FailsWhereNobodyTakesWhatItPrints) {
   hold({"a"});
   for (const char* verb : {"list", "watch", "check"}) {
-    const Words full{"/bin/sh", "-c", "exec \"$@\" > /dev/full", "sh", MORTISE_TOOL, verb, url()};
+    const Words full{"/bin/sh", "-c", "exec \"$@\" > /dev/full", "sh", MORTISE_TOOL, verb};
     EXPECT_EQ(start_program(full).wait().status, 74) << verb;
   }
 }
 
 TEST_F(ToolLook, RefusesToReleaseWithoutForce) {
   hold({"a"});
-  const ToolResult refused = call({"release", url(), "a"});
+  const ToolResult refused = call({"release", "a"});
   EXPECT_EQ(refused.status, 64);
   EXPECT_THAT(refused.err, HasSubstr("--force"));
-  EXPECT_FALSE(is_free(url(), "a"));
+  EXPECT_FALSE(is_free("a"));
 }
 
 }  // namespace

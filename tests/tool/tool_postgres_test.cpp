@@ -21,10 +21,11 @@ class ToolPostgres : public ToolTest {
   void SetUp() override {
     MORTISE_NEEDS_POSTGRES_SERVER();
     server_.emplace();
+    use_store(server_->url());
   }
   [[nodiscard]] PostgresServer& server() { return *server_; }
   [[nodiscard]] ToolResult migrate(const Words& more = {}) {
-    Words words{"migrate", server().owner_url(), "--role", postgres_application};
+    Words words{"migrate", "--url", server().owner_url(), "--role", postgres_application};
     words.insert(words.end(), more.begin(), more.end());
     return call(words);
   }
@@ -32,7 +33,7 @@ class ToolPostgres : public ToolTest {
   [[nodiscard]] ToolResult take(const std::string& more = {}) {
     const std::string url = server().url();
     const char sign = url.find('?') == std::string::npos ? '?' : '&';
-    return call(with_shell({"run", more.empty() ? url : url + sign + more, "a"},
+    return call(with_shell({"run", "--url", more.empty() ? url : url + sign + more, "a"},
                            "echo token $MORTISE_TOKEN"));
   }
 
@@ -50,17 +51,17 @@ TEST_F(ToolPostgres, MigratesWhatTheApplicationThenUses) {
   const ToolResult after = take();
   EXPECT_EQ(after.status, 0) << after.err;
   EXPECT_THAT(after.out, ::testing::ContainsRegex("^token [1-9]"));
-  const ToolResult looked = call({"check", server().url()});
+  const ToolResult looked = call({"check"});
   EXPECT_EQ(looked.status, 0) << looked.err;
 }
 
 TEST_F(ToolPostgres, MigratesAgainWhileALockIsHeld) {
   ASSERT_EQ(migrate().status, 0);
-  RunningTool holder = start(with_shell({"run", server().url(), "a"},
-                                        "note held; while [ ! -e $F/go ]; do sleep 0.01; done"));
+  RunningTool holder =
+      start(with_shell({"run", "a"}, "note held; while [ ! -e $F/go ]; do sleep 0.01; done"));
   ASSERT_GT(noted("held"), 0);
   EXPECT_EQ(migrate().status, 0);
-  EXPECT_FALSE(is_free(server().url(), "a"));
+  EXPECT_FALSE(is_free("a"));
   touch("go");
   EXPECT_EQ(holder.wait().status, 0);
 }
@@ -80,13 +81,14 @@ TEST_F(ToolPostgres, PrintsWhatPsqlThenRuns) {
 }
 
 TEST_F(ToolPostgres, SaysWhoMayNotMigrate) {
-  const ToolResult refused = call({"migrate", server().url()});
+  const ToolResult refused = call({"migrate"});
   EXPECT_EQ(refused.status, 77) << refused.err;
   EXPECT_EQ(take().status, 78) << "a part of it was made";
 }
 
 TEST_F(ToolPostgres, NamesARoleThatIsNotThere) {
-  const ToolResult unknown = call({"migrate", server().owner_url(), "--role", "nobody_here"});
+  const ToolResult unknown =
+      call({"migrate", "--url", server().owner_url(), "--role", "nobody_here"});
   EXPECT_EQ(unknown.status, 78) << unknown.err;
   EXPECT_THAT(unknown.err, HasSubstr("nobody_here"));
   EXPECT_EQ(migrate().status, 0) << "what failed has left nothing";
@@ -105,19 +107,20 @@ TEST_F(ToolPostgres, GivesItsRightsToARoleOfAnyName) {
     superuser.run(
         superuser.value("SELECT format('CREATE ROLE %I LOGIN PASSWORD %L', $1::text, $2::text)",
                         {role, postgres_password}));
-    const ToolResult made = call({"migrate", server().owner_url(), "--role", role});
+    const ToolResult made = call({"migrate", "--url", server().owner_url(), "--role", role});
     EXPECT_EQ(made.status, 0) << role << made.err;
     const std::string url = PostgresServer::url_by(server().port(), encoded);
-    EXPECT_EQ(call({"run", url, "a", "--", "true"}).status, 0) << role;
+    EXPECT_EQ(call({"run", "--url", url, "a", "--", "true"}).status, 0) << role;
   }
   EXPECT_EQ(superuser.value("SELECT count(*) FROM pg_roles WHERE rolname = 'shop'"), "1");
 }
 
 TEST_F(ToolPostgres, GivesNoRightsToEveryRole) {
-  const ToolResult refused = call({"migrate", server().owner_url(), "--role", "public"});
+  const ToolResult refused = call({"migrate", "--url", server().owner_url(), "--role", "public"});
   EXPECT_EQ(refused.status, 78);
   EXPECT_THAT(refused.err, HasSubstr("every role"));
-  EXPECT_EQ(call({"migrate", server().owner_url(), "--role", std::string(64, 'r')}).status, 78);
+  EXPECT_EQ(call({"migrate", "--url", server().owner_url(), "--role", std::string(64, 'r')}).status,
+            78);
 }
 
 TEST_F(ToolPostgres, SaysThatNobodyAnswers) {

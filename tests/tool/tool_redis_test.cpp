@@ -36,6 +36,7 @@ class ToolRedis : public ToolTest {
   void SetUp() override {
     MORTISE_NEEDS_REDIS_SERVER();
     server_.emplace();
+    use_store(server_->url());
   }
   [[nodiscard]] std::string store() const { return server_->url(); }
   RedisServer& server() { return *server_; }
@@ -53,7 +54,7 @@ class ToolRedis : public ToolTest {
   }
   /// Deaf to TERM; notes "t".
   [[nodiscard]] Words deaf(const std::string& lease) const {
-    return with_shell({"run", store(), "a", "--lease", lease},
+    return with_shell({"run", "a", "--lease", lease},
                       "trap '' TERM; note t; while :; do sleep 0.01; done");
   }
 
@@ -64,13 +65,13 @@ class ToolRedis : public ToolTest {
 TEST_F(ToolRedis, EndsACommandWhoseHoldWasForcedOpen) {
   RunningTool tool = start(deaf("3s"));
   const pid_t command = noted("t");
-  EXPECT_EQ(call({"release", store(), "a", "--force", "--token", "1"}).status, 1);
-  const ToolResult forced = call({"release", store(), "a", "--force"});
+  EXPECT_EQ(call({"release", "a", "--force", "--token", "1"}).status, 1);
+  const ToolResult forced = call({"release", "a", "--force"});
   EXPECT_EQ(forced.status, 0) << forced.err;
   EXPECT_THAT(forced.out, HasSubstr("released: "));
   EXPECT_EQ(tool.wait().status, 76);
   EXPECT_TRUE(is_gone(command));
-  EXPECT_EQ(call({"release", store(), "a", "--force"}).status, 1);
+  EXPECT_EQ(call({"release", "a", "--force"}).status, 1);
 }
 
 // A reader that takes each number for a double and prints the shortest text of it, as JavaScript.
@@ -83,8 +84,8 @@ constexpr const char* reader_of_doubles =
     "print(found)\n";
 
 TEST_F(ToolRedis, PrintsTokensThatEveryReaderOfJsonKeeps) {
-  RunningTool tool = start(
-      with_shell({"run", store(), "a"}, "echo $MORTISE_TOKEN > $F/token; note t; exec sleep 1000"));
+  RunningTool tool =
+      start(with_shell({"run", "a"}, "echo $MORTISE_TOKEN > $F/token; note t; exec sleep 1000"));
   ASSERT_GT(noted("t"), 0);
   const std::string token = text_of(file("token"));
   ASSERT_GT(std::strtoull(token.c_str(), nullptr, 10), std::uint64_t{1} << 53U)
@@ -99,11 +100,11 @@ TEST_F(ToolRedis, PrintsTokensThatEveryReaderOfJsonKeeps) {
     EXPECT_EQ(std::system(command.c_str()), 0) << result.out;
     return text_of(file("read"));
   };
-  EXPECT_EQ(read({"holder", store(), "a", "--json"}, "holder.token"), token);
-  EXPECT_EQ(read({"queue", store(), "a", "--json"}, "holders.0.token"), token);
-  EXPECT_EQ(read({"watch", store(), "--once", "--json"}, "names.0.holders.0.token"), token);
+  EXPECT_EQ(read({"holder", "a", "--json"}, "holder.token"), token);
+  EXPECT_EQ(read({"queue", "a", "--json"}, "holders.0.token"), token);
+  EXPECT_EQ(read({"watch", "--once", "--json"}, "names.0.holders.0.token"), token);
   const std::string printed = token.substr(0, token.size() - 1);  // without its line feed
-  EXPECT_EQ(call({"release", store(), "a", "--force", "--token", printed}).status, 0);
+  EXPECT_EQ(call({"release", "a", "--force", "--token", printed}).status, 0);
   EXPECT_EQ(tool.wait().status, 76);
 }
 
@@ -115,13 +116,12 @@ TEST_F(ToolRedis, ShowsALabelOfAnotherClientWithoutObeyingIt) {
   Lock lock = client.make_lock("a", {.label = "placeholder"});
   ASSERT_TRUE(lock.try_lock());
   replace_label("placeholder", label);
-  for (const Words& words : {Words{"holder", store(), "a"}, Words{"queue", store(), "a"},
-                             Words{"watch", store(), "--once"}}) {
+  for (const Words& words : {Words{"holder", "a"}, Words{"queue", "a"}, Words{"watch", "--once"}}) {
     const ToolResult result = call(words);
     EXPECT_THAT(result.out, HasSubstr(shown)) << words[0];
     EXPECT_EQ(result.out.find('\x1b'), std::string::npos) << words[0];
   }
-  const ToolResult busy = call({"run", store(), "a", "--try", "--", "true"});
+  const ToolResult busy = call({"run", "a", "--try", "--", "true"});
   EXPECT_THAT(busy.err, HasSubstr("held by " + shown));
   lock.unlock();
 }
@@ -131,15 +131,15 @@ TEST_F(ToolRedis, ReleasesNothingByATokenThatIsNone) {
   RunningTool tool = start(deaf("3s"));
   ASSERT_GT(noted("t"), 0);
   for (const char* none : {"0", "", "-1", "00", "1x", "18446744073709551616"}) {
-    EXPECT_EQ(call({"release", store(), "a", "--force", "--token", none}).status, 64) << none;
+    EXPECT_EQ(call({"release", "a", "--force", "--token", none}).status, 64) << none;
   }
-  EXPECT_FALSE(is_free(store(), "a"));
+  EXPECT_FALSE(is_free("a"));
 }
 
 TEST_F(ToolRedis, WaitsForAnAnswerAsLongAsItSays) {
-  EXPECT_EQ(call({"holder", store(), "a"}).status, 1);
+  EXPECT_EQ(call({"holder", "a"}).status, 1);
   server().stop();
-  RunningTool holder = start({"holder", store(), "a"});
+  RunningTool holder = start({"holder", "a"});
   const auto began = Clock::now();
   while (Clock::now() - began < std::chrono::milliseconds(1'500)) {
     ASSERT_FALSE(is_gone(holder.pid())) << holder.wait().err;
@@ -166,23 +166,22 @@ TEST_F(ToolRedis, EndsTheCommandBeforeTheLeaseOfAKeeperThatStandsStill) {
   RunningTool tool = start(deaf("2s"));
   const pid_t command = noted("t");
   tool.signal_keeper(SIGSTOP);
-  const ToolResult next =
-      call(with_shell({"run", store(), "a"},
-                      "kill -0 " + std::to_string(command) + " 2>/dev/null && exit 9; true"));
+  const ToolResult next = call(with_shell(
+      {"run", "a"}, "kill -0 " + std::to_string(command) + " 2>/dev/null && exit 9; true"));
   EXPECT_EQ(next.status, 0) << "9: the other command was alive\n" << next.err;
   const ToolResult result = tool.wait();
   EXPECT_EQ(result.status, 76);
-  EXPECT_THAT(result.err, HasSubstr("stands still"));
+  EXPECT_THAT(result.err, HasSubstr("is stopped"));
 }
 
 TEST_F(ToolRedis, KeepsTheLockOfAFrontThatStandsStill) {
   RunningTool tool = start(deaf("400ms"));
   const pid_t command = noted("t");
   tool.signal(SIGSTOP);
-  const ToolResult held = call({"holder", store(), "a"});
+  const ToolResult held = call({"holder", "a"});
   const auto since = Clock::now();
   while (Clock::now() - since < std::chrono::milliseconds(1'600)) {  // four leases
-    ASSERT_FALSE(is_free(store(), "a"));
+    ASSERT_FALSE(is_free("a"));
   }
   EXPECT_FALSE(is_gone(command));
   tool.signal(SIGCONT);
@@ -194,28 +193,27 @@ TEST_F(ToolRedis, FreesTheLockOfAFrontThatIsKilled) {
   RunningTool tool = start(deaf("1s"));
   const pid_t command = noted("t");
   tool.signal(SIGKILL);
-  const ToolResult next = call({"run", store(), "a", "--wait", "20s", "--", "true"});
+  const ToolResult next = call({"run", "a", "--wait", "20s", "--", "true"});
   EXPECT_EQ(next.status, 0) << next.err;
   EXPECT_TRUE(is_gone(command));
 }
 
 TEST_F(ToolRedis, KeepsANameForItsMinimum) {
-  EXPECT_EQ(call({"run", store(), "a", "--min-hold", "1m", "--", "true"}).status, 0);
-  EXPECT_EQ(call({"run", store(), "a", "--try", "--", "true"}).status, 75);
+  EXPECT_EQ(call({"run", "a", "--min-hold", "1m", "--", "true"}).status, 0);
+  EXPECT_EQ(call({"run", "a", "--try", "--", "true"}).status, 75);
 }
 
 TEST_F(ToolRedis, TellsTheQueue) {
   RunningTool tool = start(deaf("3s"));
   ASSERT_GT(noted("t"), 0);
-  RunningTool waiter = start({"run", store(), "a", "--label", "patient", "--", "true"});
+  RunningTool waiter = start({"run", "a", "--label", "patient", "--", "true"});
   ToolResult seen;
   EXPECT_TRUE(eventually([&] {
-    seen = call({"queue", store(), "a", "--json"});
+    seen = call({"queue", "a", "--json"});
     return seen.out.find("\"waiters_in_all\":1") != std::string::npos;
   })) << seen.out
       << seen.err;
-  EXPECT_THAT(call({"watch", store(), "--once"}).out,
-              ::testing::ContainsRegex("a +[^ ]+ +exclusive"));
+  EXPECT_THAT(call({"watch", "--once"}).out, ::testing::ContainsRegex("a +[^ ]+ +exclusive"));
 }
 
 TEST_F(ToolRedis, WatchesAsMuchAsCanBeSeen) {
@@ -235,7 +233,7 @@ TEST_F(ToolRedis, WatchesAsMuchAsCanBeSeen) {
   RedisTalk talk = server().talk();
   talk.expect_ok({"CONFIG", "RESETSTAT"});
   RunningTool watch = start_program({"/bin/sh", "-c", "exec \"$@\" > \"$0\"", ::ptsname(master),
-                                     MORTISE_TOOL, "watch", store(), "--every", "1h"});
+                                     MORTISE_TOOL, "watch", "--every", "1h"});
   std::string seen;
   const std::string all = "... and more, of 300 names in all";
   EXPECT_TRUE(eventually([&] {

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -18,27 +19,21 @@ using ::testing::Not;
 using ToolRun = ToolTest;
 
 TEST_F(ToolRun, ExitsWithTheCommandsStatus) {
-  EXPECT_EQ(call({"run", url(), "a", "--", "true"}).status, 0);
-  EXPECT_EQ(call({"run", url(), "a", "--", "sh", "-c", "exit 7"}).status, 7);
-  EXPECT_EQ(call({"run", url(), "a", "--", "sh", "-c", "kill -9 $$"}).status, 128 + 9);
-  const ToolResult none = call({"run", url(), "a", "--", "/nowhere/at/all"});
+  EXPECT_EQ(call({"run", "a", "--", "true"}).status, 0);
+  EXPECT_EQ(call({"run", "a", "--", "sh", "-c", "exit 7"}).status, 7);
+  EXPECT_EQ(call({"run", "a", "--", "sh", "-c", "kill -9 $$"}).status, 128 + 9);
+  const ToolResult none = call({"run", "a", "--", "/nowhere/at/all"});
   EXPECT_EQ(none.status, 127);
   EXPECT_THAT(none.err, HasSubstr("cannot run /nowhere/at/all: No such file"));
-  EXPECT_EQ(call({"run", url(), "a", "--", "/etc/passwd"}).status, 126);
+  EXPECT_EQ(call({"run", "a", "--", "/etc/passwd"}).status, 126);
 }
 
 TEST_F(ToolRun, HandsTheCommandItsArgumentsOutputTokenAndName) {
-  const Words words{"run",
-                    url(),
-                    "orders/42",
-                    "--",
-                    "sh",
-                    "-c",
-                    "printf '%s|' \"$MORTISE_NAME\" \"$MORTISE_TOKEN\" \"$@\"",
-                    "sh",
-                    "-x",
-                    "",
-                    "[a, b]"};
+  const Words words{"run", "orders/42",
+                    "--",  "sh",
+                    "-c",  "printf '%s|' \"$MORTISE_NAME\" \"$MORTISE_TOKEN\" \"$@\"",
+                    "sh",  "-x",
+                    "",    "[a, b]"};
   const ToolResult first = call(words);
   const ToolResult second = call(words);
   ASSERT_EQ(first.status, 0) << first.err;
@@ -55,7 +50,7 @@ TEST_F(ToolRun, LeavesTheCommandNoDescriptorOfItsOwn) {
   const std::string plain = start_program(look).wait().out;  // what the test was started with
   EXPECT_NE(plain, "");
   for (const char* verb : {"run", "once"}) {
-    Words words{verb, url(), "a", "--"};
+    Words words{verb, "a", "--"};
     words.insert(words.end(), look.begin(), look.end());
     EXPECT_EQ(call(words).out, plain);
   }
@@ -63,25 +58,25 @@ TEST_F(ToolRun, LeavesTheCommandNoDescriptorOfItsOwn) {
 
 TEST_F(ToolRun, SaysThatItIsBusyAndByWhom) {
   RunningTool other =
-      start(with_shell({"run", url(), "a", "--label", "the other"}, "note there; exec sleep 1000"));
+      start(with_shell({"run", "a", "--label", "the other"}, "note there; exec sleep 1000"));
   const pid_t command = noted("there");
-  const ToolResult tried = call(with_shell({"run", url(), "a", "--try"}, "note wrong"));
+  const ToolResult tried = call(with_shell({"run", "a", "--try"}, "note wrong"));
   EXPECT_EQ(tried.status, 75);
-  EXPECT_THAT(tried.err, HasSubstr("'a' is busy"));
+  EXPECT_THAT(tried.err, HasSubstr("'a' is held by"));
   EXPECT_THAT(tried.err, HasSubstr("the other"));
-  EXPECT_EQ(call(with_shell({"run", url(), "a", "--wait", "50ms"}, "note wrong")).status, 75);
+  EXPECT_EQ(call(with_shell({"run", "a", "--wait", "50ms"}, "note wrong")).status, 75);
   EXPECT_FALSE(is_there("wrong"));
-  EXPECT_TRUE(is_free(url(), "b"));
+  EXPECT_TRUE(is_free("b"));
   ::kill(command, SIGKILL);
   EXPECT_EQ(other.wait().status, 128 + 9);
-  EXPECT_TRUE(is_free(url(), "a"));
+  EXPECT_TRUE(is_free("a"));
 }
 
 TEST_F(ToolRun, WaitsForItsTurn) {
   RunningTool first =
-      start(with_shell({"run", url(), "a"}, "note first; until [ -e $F/go ]; do sleep 0.01; done"));
+      start(with_shell({"run", "a"}, "note first; until [ -e $F/go ]; do sleep 0.01; done"));
   ASSERT_GT(noted("first"), 0);
-  RunningTool second = start(with_shell({"run", url(), "a"}, "note second"));
+  RunningTool second = start(with_shell({"run", "a"}, "note second"));
   ASSERT_TRUE(eventually([&] { return second.keeper() > 0; }));
   EXPECT_FALSE(is_there("second"));
   touch("go");
@@ -91,14 +86,14 @@ TEST_F(ToolRun, WaitsForItsTurn) {
 }
 
 TEST_F(ToolRun, LetsReadersInTogether) {
-  RunningTool reader = start(with_shell({"run", url(), "a", "--shared"}, "note r; sleep 1000"));
+  RunningTool reader = start(with_shell({"run", "a", "--shared"}, "note r; sleep 1000"));
   ASSERT_GT(noted("r"), 0);
-  EXPECT_EQ(call({"run", url(), "a", "--try", "--shared", "--", "true"}).status, 0);
-  EXPECT_EQ(call({"run", url(), "a", "--try", "--", "true"}).status, 75);
+  EXPECT_EQ(call({"run", "a", "--try", "--shared", "--", "true"}).status, 0);
+  EXPECT_EQ(call({"run", "a", "--try", "--", "true"}).status, 75);
 }
 
 TEST_F(ToolRun, RunsTheNightlyJobOnOneOfFiveHosts) {
-  const Words job = with_shell({"run", url(), "nightly", "--try"},
+  const Words job = with_shell({"run", "nightly", "--try"},
                                "echo $$ >> $F/ran; until [ -e $F/go ]; do sleep 0.01; done");
   std::vector<RunningTool> hosts;
   for (int i = 0; i < 5; ++i) hosts.push_back(start(job));
@@ -116,18 +111,18 @@ TEST_F(ToolRun, RunsTheNightlyJobOnOneOfFiveHosts) {
 }
 
 TEST_F(ToolRun, TellsMistakesByTheirStatus) {
-  EXPECT_EQ(call({"run", url(), "a"}).status, 64);
-  EXPECT_EQ(call({"run", url(), "a", "--"}).status, 64);
-  EXPECT_EQ(call({"run", url(), "--", "true"}).status, 64);
-  EXPECT_EQ(call({"run", url(), "a", "--wait", "soon", "--", "true"}).status, 64);
-  EXPECT_EQ(call({"run", url(), "a", "--try", "--wait", "1s", "--", "true"}).status, 64);
+  EXPECT_EQ(call({"run", "a"}).status, 64);
+  EXPECT_EQ(call({"run", "a", "--"}).status, 64);
+  EXPECT_EQ(call({"run", "--", "true"}).status, 64);
+  EXPECT_EQ(call({"run", "a", "--wait", "soon", "--", "true"}).status, 64);
+  EXPECT_EQ(call({"run", "a", "--try", "--wait", "1s", "--", "true"}).status, 64);
   EXPECT_EQ(call({"lend"}).status, 64);
   EXPECT_EQ(call({}).status, 64);
   EXPECT_EQ(call({"--help"}).status, 0);
-  EXPECT_EQ(call({"run", "nowhere://", "a", "--", "true"}).status, 78);
-  EXPECT_EQ(call({"run", url(), "a", "--lease", "1ms", "--", "true"}).status, 78);
-  EXPECT_EQ(call({"run", url(), "a", "--min-hold", "1s", "--", "true"}).status, 78);
-  EXPECT_EQ(call({"run", "redis://127.0.0.1:1", "a", "--try", "--", "true"}).status, 69);
+  EXPECT_EQ(call({"run", "--url", "nowhere://", "a", "--", "true"}).status, 78);
+  EXPECT_EQ(call({"run", "a", "--lease", "1ms", "--", "true"}).status, 78);
+  EXPECT_EQ(call({"run", "a", "--min-hold", "1s", "--", "true"}).status, 78);
+  EXPECT_EQ(call({"run", "--url", "redis://127.0.0.1:1", "a", "--try", "--", "true"}).status, 69);
 }
 
 TEST_F(ToolRun, TellsTheShortageOfDescriptors) {
@@ -136,7 +131,7 @@ TEST_F(ToolRun, TellsTheShortageOfDescriptors) {
     ASSERT_LT(most, 100);
     const ToolResult result =
         start_program({"/bin/sh", "-c", "ulimit -n " + std::to_string(most) + "; exec \"$@\"", "sh",
-                       MORTISE_TOOL, "run", url(), "a", "--", "true"})
+                       MORTISE_TOOL, "run", "a", "--", "true"})
             .wait();
     if (result.err.find("shared libraries") != std::string::npos) continue;  // it was not started
     seen.push_back(result.status);
@@ -148,7 +143,7 @@ TEST_F(ToolRun, TellsTheShortageOfDescriptors) {
 // An environment cannot hold it, and half of a name is another one.
 TEST_F(ToolRun, HandsOverNoNameThatHasANul) {
   const ToolResult result =
-      start_program({"/usr/bin/env", "MORTISE_NAME=outer", MORTISE_TOOL, "run", "--escaped", url(),
+      start_program({"/usr/bin/env", "MORTISE_NAME=outer", MORTISE_TOOL, "run", "--escaped",
                      "a\\x00b", "--", "sh", "-c", "echo ${MORTISE_NAME-none}"})
           .wait();
   EXPECT_EQ(result.out, "none\n") << result.err;
@@ -156,19 +151,22 @@ TEST_F(ToolRun, HandsOverNoNameThatHasANul) {
 
 // Whoever looks for the one who holds it finds a process that can be asked to end.
 TEST_F(ToolRun, IsKnownByTheNumberThatTheShellHas) {
-  RunningTool tool = start(with_shell({"run", url(), "a"}, "note t; exec sleep 1000"));
+  RunningTool tool = start(with_shell({"run", "a"}, "note t; exec sleep 1000"));
   ASSERT_GT(noted("t"), 0);
-  EXPECT_THAT(call({"holder", url(), "a"}).out, HasSubstr(":" + std::to_string(tool.pid()) + " ("));
+  EXPECT_THAT(call({"holder", "a"}).out, HasSubstr(":" + std::to_string(tool.pid()) + " ("));
 }
 
 TEST_F(ToolRun, NeverShowsThePassword) {
   const std::string secret = "redis://shop:hush-hush@127.0.0.1:1";
   for (const Words& words :
-       {Words{"run", secret, "a", "--try", "--", "true"},
-        Words{"run", secret, "a", "b", "--", "true"},
-        Words{"check", secret + "?nonsense=1", "--answer", "100ms"},
-        Words{"list", secret, "--answer", "100ms", "--what"}, Words{"release", secret, "a"},
-        Words{secret, "run"},
+       {Words{"run", "--url", secret, "a", "--try", "--", "true"},
+        Words{"run", "--url", secret, "a", "b", "--", "true"},
+        Words{"check", "--url", secret + "?nonsense=1", "--answer", "100ms"},
+        Words{"list", "--url", secret, "--answer", "100ms", "--what"},
+        Words{"release", "--url", secret, "a"}, Words{secret, "run"},
+        // The option was forgotten.
+        Words{"run", secret, "--", "true"}, Words{"list", secret}, Words{"queue", secret},
+        Words{"release", "--force", secret}, Words{"once", secret, "--", "true"},
         // A value was forgotten.
         Words{"run", "--lease", secret, "a", "--", "true"}, Words{"watch", "--every=" + secret},
         Words{"list", "--json=" + secret}, Words{"release", "--force", "--token", secret, "a"},
@@ -194,16 +192,26 @@ TEST_F(ToolRun, NeverShowsAnArgumentThatMayBeAUrl) {
         "file://h/?$", "shop:$@h", "$://h", "$", "mysql://shop:$@h"}) {
     std::string text = pattern;
     text.replace(text.find('$'), 1, canary);
+    expect_silence({"check", "--url", text, "--answer", "50ms"});
+    expect_silence({"run", "--url=" + text, "a", "--try", "--", "true"});
+    expect_silence({"migrate", "--url", text});
     expect_silence({"check", text, "--answer", "50ms"});
     expect_silence({"run", text, "a", "--try", "--", "true"});
-    expect_silence({"migrate", text});
     expect_silence({"--url", text, "list"});
     expect_silence({text});
-    expect_silence({"list", url(), text, text});
+    expect_silence({"list", text, text});
+    expect_silence({"check", "--url-file", file(text)});
   }
+  const std::string secret = "redis://shop:" + canary + "@127.0.0.1:1";
+  std::ofstream(file("url")) << secret;
+  expect_silence({"check", "--url-file", file("url"), "--answer", "50ms"});
+  use_store(secret);
+  expect_silence({"check", "--answer", "50ms"});
+  use_store(url());
   for (const std::string& text : {"redis://shop:" + canary, canary}) {
-    for (const char* const option : {"--answer", "--wait", "--lease", "--every", "--keep",
-                                     "--min-hold", "--token", "--json", "--escaped", "--what"}) {
+    for (const char* const option :
+         {"--answer", "--wait", "--lease", "--every", "--keep", "--url", "--url-file", "--min-hold",
+          "--token", "--json", "--escaped", "--what"}) {
       for (const char* const verb : {"run", "watch", "release", "once"}) {
         expect_silence({verb, option, text});
         expect_silence({verb, std::string(option) + "=" + text});
@@ -213,7 +221,7 @@ TEST_F(ToolRun, NeverShowsAnArgumentThatMayBeAUrl) {
 }
 
 TEST_F(ToolRun, SaysInOneLineThatACommandCannotRun) {
-  const ToolResult result = call({"run", url(), "a", "--", "no\n\x1b[2Jsuch"});
+  const ToolResult result = call({"run", "a", "--", "no\n\x1b[2Jsuch"});
   EXPECT_EQ(result.status, 127);
   EXPECT_THAT(result.err, HasSubstr("cannot run no\\x0a\\x1b[2Jsuch: No such file"));
 }

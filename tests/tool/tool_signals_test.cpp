@@ -29,15 +29,15 @@ TEST_F(ToolSignals, ForwardsEach) {
   for (const auto& [number, name] : all) {
     const std::string signal = name;
     RunningTool tool =
-        start(with_shell({"run", url(), "a"}, "trap 'echo got " + signal + "; exit 9' " + signal +
-                                                  "; note " + signal + "; " + until_gone));
+        start(with_shell({"run", "a"}, "trap 'echo got " + signal + "; exit 9' " + signal +
+                                           "; note " + signal + "; " + until_gone));
     ASSERT_GT(noted(signal), 0);
     tool.signal(number);
     const ToolResult result = tool.wait();
     EXPECT_EQ(result.status, 9) << signal << result.err;
     EXPECT_EQ(result.out, "got " + signal + "\n");
   }
-  RunningTool tool = start(with_shell({"run", url(), "a"}, std::string("note t; ") + until_gone));
+  RunningTool tool = start(with_shell({"run", "a"}, std::string("note t; ") + until_gone));
   ASSERT_GT(noted("t"), 0);
   tool.signal(SIGTERM);
   EXPECT_EQ(tool.wait().status, 128 + SIGTERM);
@@ -45,7 +45,7 @@ TEST_F(ToolSignals, ForwardsEach) {
 
 TEST_F(ToolSignals, ForwardsToWhatTheCommandHasLeftToo) {
   RunningTool tool = start(with_shell(
-      {"run", url(), "a", "--lease", "1h"},
+      {"run", "a", "--lease", "1h"},
       "sh -c \"trap '' TERM; trap 'echo > $F/got; exit' USR1; echo > $F/ready; "
       "while :; do sleep 0.01; done\" & until [ -e $F/ready ]; do sleep 0.01; done; note t"));
   const pid_t command = noted("t");
@@ -57,9 +57,9 @@ TEST_F(ToolSignals, ForwardsToWhatTheCommandHasLeftToo) {
 
 // As with nohup.
 TEST_F(ToolSignals, LeavesIgnoredOnesIgnored) {
-  RunningTool tool = start(with_shell({"run", url(), "a"}, "note t; exec sleep 1000"), {SIGHUP});
+  RunningTool tool = start(with_shell({"run", "a"}, "note t; exec sleep 1000"), {SIGHUP});
   const pid_t command = noted("t");
-  RunningTool waiter = start({"run", url(), "a", "--", "true"}, {SIGHUP});
+  RunningTool waiter = start({"run", "a", "--", "true"}, {SIGHUP});
   ASSERT_TRUE(eventually([&] { return waiter.keeper() > 0; }));
   tool.signal(SIGHUP);
   waiter.signal(SIGHUP);
@@ -70,17 +70,17 @@ TEST_F(ToolSignals, LeavesIgnoredOnesIgnored) {
 }
 
 TEST_F(ToolSignals, EndAWaitForTheLock) {
-  RunningTool holder = start(with_shell({"run", url(), "a"}, "note t; exec sleep 1000"));
+  RunningTool holder = start(with_shell({"run", "a"}, "note t; exec sleep 1000"));
   const pid_t command = noted("t");
   for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGQUIT}) {
-    RunningTool waiter = start(with_shell({"run", url(), "a"}, "note wrong"));
+    RunningTool waiter = start(with_shell({"run", "a"}, "note wrong"));
     ASSERT_TRUE(eventually([&] { return waiter.keeper() > 0; }));
     waiter.signal(number);
     EXPECT_EQ(waiter.wait().status, 128 + number);
   }
   ::kill(command, SIGKILL);
   holder.wait();
-  EXPECT_TRUE(is_free(url(), "a"));
+  EXPECT_TRUE(is_free("a"));
   EXPECT_FALSE(is_there("wrong"));
 }
 
@@ -89,12 +89,12 @@ TEST_F(ToolSignals, EndAWaitForTheLock) {
 constexpr const char* sleeps = "note t; exec sleep 1000";
 
 TEST_F(ToolSignals, StopsAndGoesOnWithTheCommand) {
-  RunningTool tool = start(with_shell({"run", url(), "a"}, sleeps));
+  RunningTool tool = start(with_shell({"run", "a"}, sleeps));
   const pid_t command = noted("t");
   const auto states = [&] { return std::string{state_of(command), state_of(tool.pid())}; };
   tool.signal(SIGTSTP);
   EXPECT_TRUE(eventually([&] { return states() == "TT"; })) << states();
-  EXPECT_FALSE(is_free(url(), "a"));
+  EXPECT_FALSE(is_free("a"));
   tool.signal(SIGCONT);
   EXPECT_TRUE(eventually([&] { return states() == "SS"; })) << states();
   tool.signal(SIGTERM);
@@ -136,7 +136,7 @@ TEST_F(ToolSignals, IsAJobOfAShellOnATerminal) {
   ASSERT_GE(master, 0);
   ASSERT_EQ(::grantpt(master) | ::unlockpt(master), 0);
   const std::string terminal = ::ptsname(master);
-  Words words = with_shell({"run", url(), "a"}, sleeps);
+  Words words = with_shell({"run", "a"}, sleeps);
   words.insert(words.begin(), MORTISE_TOOL);
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());
@@ -203,7 +203,7 @@ TEST_F(ToolSignals, LeavesTheTerminalToAPagerOfTheSameJob) {
   ASSERT_GE(master, 0);
   ASSERT_EQ(::grantpt(master) | ::unlockpt(master), 0);
   const std::string terminal = ::ptsname(master);
-  Words words = with_shell({"run", url(), "a"},
+  Words words = with_shell({"run", "a"},
                            "echo page; note t; until [ -e $F/go ]; do sleep 0.01; done; "
                            "read answer; test \"$answer\" = yes");
   words.insert(words.begin(), MORTISE_TOOL);

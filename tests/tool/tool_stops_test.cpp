@@ -19,12 +19,12 @@ class ToolStops : public ToolTest {
   void SetUp() override {
     MORTISE_NEEDS_REDIS_SERVER();
     server_.emplace();
+    use_store(server_->url());
   }
-  [[nodiscard]] std::string store() const { return server_->url(); }
   /// Holds "a" until "over" is there.
   [[nodiscard]] RunningTool hold(const std::string& note) {
-    return start(with_shell({"run", store(), "a"},
-                            "note " + note + "; until [ -e $F/over ]; do sleep 0.01; done"));
+    return start(
+        with_shell({"run", "a"}, "note " + note + "; until [ -e $F/over ]; do sleep 0.01; done"));
   }
   /// Waits for it to be stopped.
   static void stop(pid_t pid) {
@@ -48,8 +48,8 @@ class ToolStops : public ToolTest {
 TEST_F(ToolStops, DoesNotStartACommandWhenTheHoldHasEndedMeanwhile) {
   RunningTool first = hold("first");
   ASSERT_GT(noted("first"), 0);
-  RunningTool tool = start(
-      with_shell({"run", store(), "a", "--lease", "3s"}, "note wrong; exec sleep 1000"), {SIGTERM});
+  RunningTool tool =
+      start(with_shell({"run", "a", "--lease", "3s"}, "note wrong; exec sleep 1000"), {SIGTERM});
   pid_t keeper = 0;
   ASSERT_TRUE(eventually([&] { return (keeper = tool.keeper()) > 0; }));
   stop(tool.pid());
@@ -75,7 +75,7 @@ TEST_F(ToolStops, DoesNotStartACommandWhenTheHoldHasEndedMeanwhile) {
 }
 
 TEST_F(ToolStops, EndsTheCommandOfAHoldThatIsLongOverWithoutAsking) {
-  RunningTool tool = start(with_shell({"run", store(), "a", "--lease", "3s"},
+  RunningTool tool = start(with_shell({"run", "a", "--lease", "3s"},
                                       "trap 'sleep 0.3; touch $F/went_on' TERM; note t; "
                                       "while :; do sleep 0.01; done"));
   const pid_t command = noted("t");
@@ -100,7 +100,7 @@ TEST_F(ToolStops, EndsTheCommandOfAHoldThatIsLongOverWithoutAsking) {
 TEST_F(ToolStops, WatchesOverTheKeeperFromTheBeginning) {
   RunningTool first = hold("first");
   ASSERT_GT(noted("first"), 0);
-  RunningTool tool = start(with_shell({"run", store(), "a", "--lease", "2s"},
+  RunningTool tool = start(with_shell({"run", "a", "--lease", "2s"},
                                       "trap '' TERM; note t; while :; do sleep 0.01; done"));
   pid_t keeper = 0;
   ASSERT_TRUE(eventually([&] { return (keeper = tool.keeper()) > 0; }));
@@ -111,9 +111,9 @@ TEST_F(ToolStops, WatchesOverTheKeeperFromTheBeginning) {
   put_back(command);
   stop(keeper);
   // A zombie does nothing any more; whose child it became may take its time to ask for it.
-  const ToolResult next = call(with_shell(
-      {"run", store(), "a"}, "case $(cut -d ' ' -f 3 /proc/" + std::to_string(command) +
-                                 "/stat 2>/dev/null) in '' | Z | X) ;; *) exit 9 ;; esac"));
+  const ToolResult next =
+      call(with_shell({"run", "a"}, "case $(cut -d ' ' -f 3 /proc/" + std::to_string(command) +
+                                        "/stat 2>/dev/null) in '' | Z | X) ;; *) exit 9 ;; esac"));
   EXPECT_EQ(next.status, 0) << "9: the other command was alive\n" << next.err;
   EXPECT_EQ(tool.wait().status, 76);
 }
