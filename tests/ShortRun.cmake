@@ -2,10 +2,10 @@
 # What the short run leaves to the full one: ./dev test, and ./dev test rest. Read by CMake, and by ctest as it starts.
 
 # Besides these, the full run alone has the tests with the label `full` where they are made: the package and the
-# examples (other builds), the headers and sources that compile alone, and the models beside the real servers.
+# examples (other builds), the drill of one of them, the headers and sources that compile alone, and the models beside the real servers.
 
 # Test programs of which the short run has no test: it does not build them.
-set(mortise_programs_of_full mortise_simulation_tests)
+set(mortise_programs_of_full mortise_simulation_tests mortise_drill_tests)
 
 # Regular expressions for whole names of tests. Over TLS and in a cluster the contract repeats what it says of the
 # same store without; what is special there has tests of its own (RemoteTls*, RedisTls*, RedisCluster* of the faults).

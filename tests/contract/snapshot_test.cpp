@@ -145,7 +145,6 @@ MORTISE_TEST(Observing, ASnapshotHasEachReader, Quality::shared) {
 
 MORTISE_TEST(Observing, ASnapshotHasOneEntryPerSemaphore, Quality::permits) {
   Client one = client();
-  Lock same_name = one.make_lock("other");
   Semaphore gate = one.make_semaphore("gate", 2);
   const Permit first = gate.acquire({.owner = Owner::unique()});
   const Permit second = gate.acquire({.owner = Owner::unique()});
@@ -168,7 +167,6 @@ MORTISE_TEST(Observing, ASnapshotHasOneEntryPerSemaphore, Quality::permits) {
 
 MORTISE_TEST(Observing, ASnapshotHasTheRunOfAKey, Quality::once) {
   Client one = client();
-  Lock lock = one.make_lock("key");  // another name: keys have a space of their own
   Once once = one.make_once("key", {.label = "the runner"});
   mortise::Run run = once.begin();
   ASSERT_TRUE(run);

@@ -112,9 +112,10 @@ TEST(RedisListing, AQueueIsItsWaitersAndItsHolder) {
 
 TEST(RedisListing, WhoHoldsItWithOthersIsToldEach) {
   const std::string answer = "O 1700000000500000 9000000 0 *1700000000400000 1700000000000000 1 ";
-  const auto queue = parse_queue("0 2 s 1700000000400000 9000000 3 two "
-                                 "o 1700000000000000 1000 3 one " +
-                                 answer + "one");
+  const auto queue = parse_queue(
+      "0 2 s 1700000000400000 9000000 3 two "
+      "o 1700000000000000 1000 3 one " +
+      answer + "one");
   ASSERT_TRUE(queue);
   ASSERT_EQ(queue->holders.size(), 3U) << "each, and none once more by the answer";
   EXPECT_EQ(queue->holders[0].label, "one") << "in the order of their grants";
