@@ -54,11 +54,19 @@ Fault fault_of(const CLI::ParseError& error, const std::string& verb) {
 /// @return whether a name begins as the URL of a store does: `--url` was probably forgotten. Used
 /// as a name, the URL and its password would be stored and shown to other clients.
 bool looks_like_url(std::string_view name) noexcept {
-  constexpr std::string_view schemes[] = {"redis",     "rediss",     "redlock", "redlocks",
-                                          "zookeeper", "postgresql", "file",    "memory"};
-  const std::string_view scheme = name.substr(0, name.find("://"));
-  return scheme != name && std::find(std::begin(schemes), std::end(schemes),
-                                     scheme.substr(0, scheme.find('+'))) != std::end(schemes);
+  constexpr std::string_view schemes[] = {"redis",    "rediss",    "redlock",
+                                          "redlocks", "zookeeper", "postgresql",
+                                          "postgres", "file",      "memory"};
+  const std::size_t end = name.find("://");
+  if (end == std::string_view::npos) return false;
+  const std::string_view scheme = name.substr(0, std::min(end, name.find('+')));
+  // As in every URL, the scheme is read without regard to case.
+  const auto equals = [](char one, char other) {
+    return (one >= 'A' && one <= 'Z' ? static_cast<char>(one - 'A' + 'a') : one) == other;
+  };
+  return std::any_of(std::begin(schemes), std::end(schemes), [&](std::string_view each) {
+    return std::equal(scheme.begin(), scheme.end(), each.begin(), each.end(), equals);
+  });
 }
 
 /// What CLI11 does not check. Completes the order.

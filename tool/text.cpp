@@ -16,15 +16,6 @@ int digit_of(char digit) {
 
 }  // namespace
 
-std::string escaped(std::string_view bytes) {
-  std::string doubled;
-  for (const char byte : bytes) {
-    if (byte == '\\') doubled += '\\';
-    doubled += byte;
-  }
-  return base::printable(std::move(doubled));
-}
-
 std::optional<std::string> bytes_of(std::string_view shown) {
   std::string bytes;
   while (!shown.empty()) {

@@ -12,11 +12,8 @@
 
 namespace mortise::tool {
 
+using base::escaped;
 using base::printable;
-
-/// @return the name as `printable()` shows it, with each backslash doubled, so that `bytes_of()`
-/// returns the same bytes.
-[[nodiscard]] std::string escaped(std::string_view bytes);
 
 /// @return the bytes for which `escaped()` returns this text; nothing if there are none.
 [[nodiscard]] std::optional<std::string> bytes_of(std::string_view shown);

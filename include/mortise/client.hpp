@@ -116,9 +116,9 @@ class MORTISE_API Client {
   ///
   /// @param options wait, stop, owner
   /// @param lock as of `make_lock()`
-  /// @return what `body` returns, in an optional; empty if the lock was not had until the time was
-  /// up or the wait was stopped, and `body` was not called. For a `body` without a result: whether
-  /// it was called
+  /// @return what `body` returns, in an optional; empty if the time ran out before the lock
+  /// was free, or the wait was stopped: then `body` was not called. For a `body` without a result:
+  /// whether it was called. A `body` that returns a bool does not compile
   template <class Body>
   [[nodiscard]] auto with_lock(std::string_view name, const AcquireOptions& options, Body&& body) {
     return call_with(Guard(*this, name, options), std::forward<Body>(body));
@@ -256,6 +256,10 @@ class MORTISE_API Client {
       if (guard) call();
       return static_cast<bool>(guard);
     } else {
+      static_assert(!std::is_same_v<std::remove_cvref_t<Result>, bool>,
+                    "Mortise: with_lock() returns an optional, so `if (client.with_lock(...))` "
+                    "would be true for a function that returns false. Return void, or another "
+                    "type than bool, or use a Guard");
       return guard ? std::optional<Result>(call()) : std::nullopt;
     }
   }

@@ -21,15 +21,26 @@ constexpr void refuse_number_without_unit() {
 }
 
 /// The type of every time in a struct of options: a `Duration`, made of any `std::chrono` duration
-/// that converts to it without loss. `{.lease = 30}` fails to compile with a sentence.
+/// that converts to it without loss; a time that does not fit becomes the longest one. `{.lease =
+/// 30}` fails to compile with a sentence.
 template <class Duration>
 struct TimeOption : Duration {
   template <class Rep, class Period>
   requires std::is_convertible_v<std::chrono::duration<Rep, Period>, Duration>
-  constexpr TimeOption(const std::chrono::duration<Rep, Period>& time) : Duration(time) {}
+  constexpr TimeOption(const std::chrono::duration<Rep, Period>& time) : Duration(fitted(time)) {}
   template <class Number>
   requires std::is_arithmetic_v<Number>
   constexpr TimeOption(Number) : Duration() { refuse_number_without_unit<Number>(); }
+
+ private:
+  /// The conversion of the standard wraps: the longest time in hours would become a negative one.
+  template <class Rep, class Period>
+  static constexpr Duration fitted(const std::chrono::duration<Rep, Period>& time) {
+    using Wide = std::chrono::duration<double, typename Duration::period>;
+    if (Wide(time) >= Wide(Duration::max())) return Duration::max();
+    if (Wide(time) <= Wide(Duration::min())) return Duration::min();
+    return Duration(time);
+  }
 };
 
 /// @return any duration as a wait in nanoseconds, rounded up. A duration that does not fit is a

@@ -63,6 +63,7 @@ class LockList {
     requires !std::same_as<decltype(*std::begin(range)), Lock>;
     std::end(range);
   }
+  // NOLINTNEXTLINE(bugprone-forwarding-reference-overload): a list is no range of locks
   LockList(Range&& range) {
     for (auto&& lock : range) locks_.push_back(Item(std::forward<decltype(lock)>(lock)).lock_);
   }
@@ -81,10 +82,13 @@ class NameList {
   template <class Range>
   requires requires(Range& range) {
     requires std::convertible_to<decltype(*std::begin(range)), std::string_view>;
+    // An iterator of one pass may return a reference to a buffer that it fills again.
+    requires std::forward_iterator<decltype(std::begin(range))>;
     requires std::is_reference_v<decltype(*std::begin(range))> ||
         std::same_as<decltype(*std::begin(range)), std::string_view>;
     std::end(range);
   }
+  // NOLINTNEXTLINE(bugprone-forwarding-reference-overload): a list is no range of names
   NameList(Range&& range) : names_(std::begin(range), std::end(range)) {}
 
  private:

@@ -26,8 +26,8 @@ class Client;
 /// A handle on one semaphore of one client; get it from `Client::make_semaphore()`.
 ///
 /// A permit is a hold as a lock's is: it has a lease that the watchdog renews, a fencing token, a
-/// loss, an owner. Whoever dies gives its permit up with its lease, which a counter would never
-/// get back. Permits are given in the order of arrival at the store where that is
+/// loss, an owner. The permit of a dead process becomes free when its lease ends. A plain
+/// counter would lose it. Permits are given in the order of arrival at the store where that is
 /// `Capabilities::fair`, and a permit that comes free wakes one waiter.
 ///
 /// Each call takes a permit of its own: one thread that calls three times has three permits. A

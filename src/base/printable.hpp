@@ -99,6 +99,17 @@ inline void append_escaped(std::string& to, std::string_view bytes) {
   return shown;
 }
 
+/// @return the bytes as `printable()` shows them, with each backslash doubled: two different names
+/// never read alike.
+[[nodiscard]] inline std::string escaped(std::string_view bytes) {
+  std::string doubled;
+  for (const char byte : bytes) {
+    if (byte == '\\') doubled += '\\';
+    doubled += byte;
+  }
+  return printable(std::move(doubled));
+}
+
 /// The same in place. If there is no memory for it, the text is empty afterwards.
 inline void make_printable(std::string& text) noexcept {
   try {

@@ -4,7 +4,8 @@
 #pragma once
 
 #include <mortise/error.hpp>
-#include <mortise/listing.hpp>
+#include <mortise/holder.hpp>
+#include <mortise/listing_operation.hpp>
 
 #include "file/directory.hpp"
 

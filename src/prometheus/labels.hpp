@@ -7,6 +7,7 @@
 #include <mortise/mode.hpp>
 
 #include <chrono>
+#include <initializer_list>
 #include <map>
 #include <string>
 
@@ -17,12 +18,12 @@ using Labels = std::map<std::string, std::string>;
 /// @return the name of a code in `Errc`, as `unavailable`; "other" for a code of another category.
 /// The messages of codes are sentences.
 [[nodiscard]] std::string word_of(const std::error_code& code);
-[[nodiscard]] std::string word_of(Released outcome);
-[[nodiscard]] std::string word_of(Mode mode);
 [[nodiscard]] double seconds(std::chrono::nanoseconds time) noexcept;
 /// @return the labels with values that are visible text. Prometheus refuses a whole page because of
 /// one byte that is not UTF-8.
-/// @throws std::invalid_argument if Prometheus does not allow the name of a label
-[[nodiscard]] Labels checked(Labels labels);
+/// @param own names of labels that the metrics set themselves
+/// @throws std::invalid_argument if Prometheus does not allow the name of a label, or it is one of
+/// these
+[[nodiscard]] Labels checked(Labels labels, std::initializer_list<const char*> own);
 
 }  // namespace mortise::prometheus

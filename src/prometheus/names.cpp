@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <set>
 #include <stdexcept>
 #include <utility>
 
@@ -55,9 +56,14 @@ class WaitsByName final : public ::prometheus::Collectable {
  public:
   WaitsByName(std::vector<Watched> clients, const NamesOptions& options)
       : clients_(std::move(clients)), options_(options) {
+    std::set<Labels> labels;
     for (Watched& client : clients_) {
       if (!client.snapshot) throw std::invalid_argument("mortise: a Watched without a snapshot");
-      client.labels = checked(std::move(client.labels));
+      client.labels = checked(std::move(client.labels), {"name", "mode", "holder"});
+      if (!labels.insert(client.labels).second) {
+        throw std::invalid_argument(
+            "mortise: two clients have the same labels; each Watched needs labels of its own");
+      }
     }
   }
 
@@ -70,8 +76,8 @@ class WaitsByName final : public ::prometheus::Collectable {
         gauge("mortise_failing_renewals", "Holds of this process whose last renewal failed");
     for (const Stuck& stuck : look(failing)) {
       Labels labels = *stuck.labels;
-      labels["name"] = base::printable(stuck.name.name);
-      labels["mode"] = word_of(stuck.name.space);
+      labels["name"] = base::escaped(stuck.name.name);
+      labels["mode"] = to_string(stuck.name.space);
       labels["holder"] = holder_of(stuck.name);
       add(threads, labels, static_cast<double>(stuck.name.waiters.size()));
       add(longest, labels, seconds(stuck.longest));

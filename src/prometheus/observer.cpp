@@ -85,15 +85,18 @@ struct Figures {
         grants(of.grants.Add(labels)),
         contended(of.contended.Add(labels)),
         renewals(of.renewals.Add(labels)),
-        released(of.releases.Add(and_also("outcome", word_of(Released::released)))),
-        was_lost(of.releases.Add(and_also("outcome", word_of(Released::was_lost)))),
-        unknown(of.releases.Add(and_also("outcome", word_of(Released::unknown)))),
+        released(of.releases.Add(and_also("outcome", std::string(to_string(Released::released))))),
+        was_lost(of.releases.Add(and_also("outcome", std::string(to_string(Released::was_lost))))),
+        unknown(of.releases.Add(and_also("outcome", std::string(to_string(Released::unknown))))),
         wanted(of.wanted.Add(labels)),
         wait(of.wait.Add(labels, buckets)),
         hold(of.hold.Add(labels, buckets)),
         waiting(of.waiting.Add(labels)),
         held(of.held.Add(labels)) {
     static_cast<void>(lost(Errc::lost));
+    static_cast<void>(failed(Errc::unavailable));
+    static_cast<void>(waits({}, true));
+    static_cast<void>(waits(Errc::timeout, false));
   }
 
   [[nodiscard]] Counter& releases(Released outcome) const {
@@ -139,7 +142,8 @@ class Counting final : public Observer {
   Counting(std::shared_ptr<::prometheus::Registry> registry, ObserverOptions options)
       : registry_(std::move(registry)), options_(std::move(options)), families_(*registry_) {
     // Fails now if a label is not allowed, and not at the first event.
-    options_.labels = checked(std::move(options_.labels));
+    options_.labels =
+        checked(std::move(options_.labels), {"group", "mode", "why", "outcome", "le"});
     if (!options_.group) static_cast<void>(figures_of({}, Mode::exclusive));
   }
 
@@ -205,7 +209,7 @@ class Counting final : public Observer {
     std::unique_ptr<Figures>& figures = groups_[group].at(of_mode);
     if (!figures) {
       Labels labels = options_.labels;
-      labels["mode"] = word_of(mode);
+      labels["mode"] = to_string(mode);
       if (options_.group) labels["group"] = group;
       figures = std::make_unique<Figures>(families_, std::move(labels), options_.buckets);
       if (!options_.group) all_.at(of_mode).store(figures.get());

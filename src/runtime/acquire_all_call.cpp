@@ -193,6 +193,9 @@ void AcquireAllCall::ask_for_all() {
     for (Part& part : parts_) {
       if (part.call && !part.call->is_over()) part.call->report_wait();
     }
+    for (Part& part : parts_) {
+      if (part.call && !part.call->is_over()) at_most = std::min(at_most, part.call->sleeps_for());
+    }
     asleep->sleep(at_most);
     advance();
   }

@@ -76,7 +76,7 @@ class AcquireCall final : public core::Waiter {
   /// @return whether it is over, and the owner holds the name.
   [[nodiscard]] bool holds() const noexcept;
   /// Reports to the observer, once, that the call waits. To be called before it sleeps.
-  void report_wait() noexcept { report_.waits(); }
+  void report_wait() noexcept;
   /// Reports the end to the observer.
   /// @param holder receives who held the name when the call failed by contention; may be null
   /// @return why the call failed; no failure = the owner holds the name, or has a key's record.

@@ -58,6 +58,11 @@ bool AcquireCall::sleeps() {
   }
 }
 
+// The observer's time is a part of the caller's time. The observer may have forked as well.
+void AcquireCall::report_wait() noexcept {
+  if (report_.waits() && !client_.forked()) now_ = client_.now();
+}
+
 core::Nanos AcquireCall::sleeps_for() noexcept {
   const bool by_real_time = action_.what == Machine::Do::take_back;
   return by_real_time ? grace_.end() - BootClock::now() : action_.until - now_;
@@ -65,7 +70,7 @@ core::Nanos AcquireCall::sleeps_for() noexcept {
 
 void AcquireCall::sleep(core::Nanos at_most) {
   if (client_.forked()) return;
-  at_most = std::min(at_most, sleeps_for());
+  at_most = std::clamp(sleeps_for(), core::Nanos(0), std::max(at_most, core::Nanos(0)));
   if (action_.what == Machine::Do::park) {
     parker_.park(seen_, at_most);
   } else if (action_.what == Machine::Do::take_back) {

@@ -26,10 +26,11 @@ Event AcquireReport::event() const noexcept {
           .mode = slot_.shared().mode_of(*caller_.terms)};
 }
 
-void AcquireReport::waits() noexcept {
+bool AcquireReport::waits() noexcept {
   Observer* const observer = slot_.client().observer();
-  if (observer == nullptr || std::exchange(waits_, true)) return;
+  if (observer == nullptr || std::exchange(waits_, true)) return false;
   observer->waits(event());
+  return true;
 }
 
 AcquireReport::~AcquireReport() {

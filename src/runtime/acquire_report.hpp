@@ -27,7 +27,8 @@ class AcquireReport {
   /// A wait that was reported has an end, even if the call ends with an exception.
   ~AcquireReport();
   /// The call is about to sleep. Reports the beginning of the wait if this is the first time.
-  void waits() noexcept;
+  /// @return whether it did, which may have taken the observer some time
+  bool waits() noexcept;
   /// Reports the end of the call to the observer.
   /// @param now when it ended, as far as the call has looked
   /// @return what the caller receives: why the call failed, or no failure.

@@ -37,8 +37,7 @@ void add(Gathering& gathering, From from, const std::string& where, const Childr
 
 /// @return whether it is the node of who runs the key, by what was kept just before the list
 bool runs(const Gathering& gathering, const Gathering::Part& part) {
-  return part.from == From::runs && gathering.memo.pending() &&
-         part.node.starts_with(gathering.memo.kept.runner);
+  return part.from == From::runs && gathering.memo.is_run_by(part.node);
 }
 
 }  // namespace

@@ -54,6 +54,10 @@ struct Memo {
   [[nodiscard]] bool pending() const noexcept {
     return there && kept.record.state == KeyState::pending;
   }
+  /// @return whether that node is its runner's. A record of another program may name none.
+  [[nodiscard]] bool is_run_by(std::string_view node) const noexcept {
+    return pending() && !kept.runner.empty() && node.starts_with(kept.runner);
+  }
   /// @return whether the time for which it is to be remembered is over for sure.
   [[nodiscard]] bool is_over(const LeadersTime& time) const noexcept {
     return there && time.least != 0 && time.least - written >= kept.keep.count();

@@ -136,6 +136,7 @@ std::optional<std::int64_t> sequence_of(std::string_view node) {
 }
 
 std::string_view find_prefix(const Children& children, std::string_view prefix) {
+  if (prefix.empty()) return {};
   const auto found = std::find_if(children.begin(), children.end(), [&](std::string_view child) {
     return child.starts_with(prefix);
   });

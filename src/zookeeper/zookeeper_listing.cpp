@@ -91,10 +91,9 @@ void ZooKeeperBackend::looked_at_part(const Call& call, const Reply& reply) {
   } else if (listing->mode() == Mode::once) {
     const std::optional<Memo> memo = Memo::read(reply);
     const std::vector<std::string>& standing = call.gathering->runs;
-    part.there = memo && memo->pending() &&
-                 std::any_of(standing.begin(), standing.end(), [&](const std::string& node) {
-                   return node.starts_with(memo->kept.runner);
-                 });
+    part.there =
+        memo && std::any_of(standing.begin(), standing.end(),
+                            [&](const std::string& node) { return memo->is_run_by(node); });
     if (memo && part.name.empty()) name_kept(memo->kept.name);
   } else if (listing->mode() == Mode::permit) {
     part.there = !permits_held(*reply.children).empty();

@@ -142,20 +142,21 @@ void ZooKeeperBackend::force(Session& session, const Call& call, const Children&
 void ZooKeeperBackend::force_runner(const Call& call, const Children& children) {
   const auto asked = std::static_pointer_cast<ForcedRelease>(call.operation);
   const Kept& kept = call.memo->kept;
+  const std::string mark = KeyPlace::of(settings_.root, asked->name()).mark;
+  const Children of_key = marked(children, mark);
   const std::string_view node =
-      call.memo->pending() ? find_prefix(children, kept.runner) : std::string_view();
+      call.memo->pending() ? find_prefix(of_key, kept.runner) : std::string_view();
   const Token token(kept.record.number * core::tokens_in_a_grant);
   if (node.empty() || !asked->means(token)) {
     return then([asked] { asked->answered(std::nullopt); });
   }
-  const std::string mark = KeyPlace::of(settings_.root, asked->name()).mark;
   Call ending = call;
   ending.gathering = std::make_shared<Gathering>();
   ending.gathering->parts.push_back({.node = path_below(call.path, node),
                                      .there = true,
                                      .holder = {.label = kept.label.substr(0, core::longest_label),
                                                 .token = token,
-                                                .waiters = marked(children, mark).size() - 1,
+                                                .waiters = of_key.size() - 1,
                                                 .mode = Mode::once}});
   end_by_force(ending);
 }

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -22,6 +23,24 @@ std::size_t ended(const Record& record, const std::error_code& code) {
   const std::vector<Record::Entry> all = record.all(Kind::wait_ended);
   return static_cast<std::size_t>(std::count_if(
       all.begin(), all.end(), [&](const Record::Entry& entry) { return entry.why.code == code; }));
+}
+
+/// Takes its time when a wait begins.
+class Slow final : public Observer {
+ public:
+  void waits(const Event& /*event*/) noexcept override { std::this_thread::sleep_for(takes); }
+  static constexpr auto takes = 300ms;
+};
+
+// Promise: L3
+MORTISE_TEST(Observing, AnObserversTimeIsAPartOfTheCallersTime) {
+  Client holder = client();
+  Client one = client({.observer = std::make_shared<Slow>()});
+  Lock held = holder.make_lock("name");
+  held.lock();
+  Lock wanted = one.make_lock("name");
+  const auto took = own_duration_of([&] { EXPECT_FALSE(wanted.try_lock_for(Slow::takes)); });
+  EXPECT_LT(took, Slow::takes + Slow::takes / 2);
 }
 
 MORTISE_TEST(Observing, AWaitHasABeginningAndAnEnd) {

@@ -69,31 +69,6 @@ TEST_F(RedisClusterMoves, ANameThatHasLeftBeforeItsSlotIsServedWhereItIs) {
   EXPECT_EQ(lock.release(), Released::released);
 }
 
-// TRYAGAIN: one of the two keys that a look at a queue reads has left, and the other one has not.
-TEST_F(RedisClusterMoves, WhatIsInTwoPlacesForAMomentIsAskedForAgain) {
-  cluster({.masters = 3, .replicas = 0});
-  Client mine = client();
-  Lock lock = mine.make_lock("a");
-  lock.lock();
-  Semaphore gate = mine.make_semaphore("a", 2);
-  Permit permit = gate.acquire();
-  const std::uint16_t slot = cluster().slot_of("a");
-  const std::size_t from = cluster().master_of("a");
-  const std::size_t to = other_than(from);
-  cluster().begin_move(slot, to);
-  const auto [user, secret] = cluster()[to].administrator();
-  cluster().talk(from).expect_ok({"MIGRATE", "127.0.0.1", std::to_string(cluster()[to].port()),
-                                  key("a"), "0", "5000", "AUTH2", user, secret});
-  Client administrator = client();
-  const Failure failure =
-      failure_of([&] { static_cast<void>(administrator.queue("a", {.wait = 300ms})); });
-  EXPECT_EQ(failure.code, Errc::unavailable) << failure.text;
-  cluster().move_keys(slot, to);
-  cluster().end_move(slot, to);
-  EXPECT_EQ(administrator.queue("a").holders.size(), 2U);
-  EXPECT_EQ(lock.release(), Released::released);
-}
-
 // Promise: L7
 TEST_F(RedisClusterMoves, APlannedFailOverCostsNothing) {
   cluster();

@@ -111,9 +111,14 @@ TEST_F(ToolStore, IsNotNamedByAFileThatHasNoUrl) {
 // stored where every client reads it.
 TEST_F(ToolStore, IsNotNamedByItsPlace) {
   use_store(url());
-  const ToolResult refused = call({"run", "redis+sentinel://u:secret@h/m", "--", "true"});
-  EXPECT_EQ(refused.status, 64);
-  EXPECT_THAT(refused.err, HasSubstr("the name is the URL of a store"));
+  for (const char* const place :
+       {"redis+sentinel://u:secret@h/m", "REDIS://:secret@h", "postgres://u:secret@h/db",
+        "Postgresql://u:secret@h/db", "zookeeper+tls://u:secret@h"}) {
+    const ToolResult refused = call({"run", place, "--", "true"});
+    EXPECT_EQ(refused.status, 64) << place;
+    EXPECT_THAT(refused.err, HasSubstr("the name is the URL of a store"));
+    EXPECT_THAT(refused.err, Not(HasSubstr("secret")));
+  }
   EXPECT_EQ(call({"run", "https://example.org/a", "--", "true"}).status, 0) << "any other name";
   EXPECT_EQ(call({"run", "file:a", "--", "true"}).status, 0);
   EXPECT_EQ(call({"run", "redis://h", "--escaped", "--", "true"}).status, 0);

@@ -127,6 +127,14 @@ void u08(Client& client) { client.with_lock("x", [](int) {}); }
 // u09: a body with a parameter that nobody has
 // says: the body of Once::run() takes mortise::Run&, or nothing
 void u09(Client& client) { auto o = client.make_once("k").run([](int) {}); }
+// u11: a bool in an optional reads as true in an if
+// says: with_lock() returns an optional
+bool u11(Client& client) { return client.with_lock("x", [] { return false; }).has_value(); }
+// u12: names that are read once only
+// says: no matching function for call to
+void u12(Client& client, std::istream& in) {
+  auto g = lock_all(client, std::ranges::subrange(std::istream_iterator<std::string>(in), {}));
+}
 // u10: whether the function was called is the answer
 // says: nodiscard
 void u10(Client& client) { client.with_lock("x", {.wait = 2s}, [] {}); }
