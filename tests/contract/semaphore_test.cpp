@@ -82,10 +82,10 @@ MORTISE_TEST(Permits, OneThreadTakesAsManyAsThereAreAndNoMore, Quality::permits)
     permits.push_back(std::move(permit));
   }
   EXPECT_EQ(permits.size(), 3U);
-  const Permit late = gate.try_acquire_for(20ms);
+  const Permit late = gate.try_acquire_for(answer_time);
   EXPECT_EQ(late.error(), Errc::timeout);
   std::error_code ec;
-  EXPECT_FALSE(gate.try_acquire_for(20ms, ec));
+  EXPECT_FALSE(gate.try_acquire_for(answer_time, ec));
   EXPECT_EQ(ec, Errc::timeout);
   EXPECT_FALSE(take(there));
   permits.pop_back();

@@ -205,6 +205,7 @@ TEST(ZooKeeperQueueTest, FindsTheNodeOfAnAttempt) {
   const Children children{"0123-lock-0000000001", "4567-lock-0000000002"};
   EXPECT_EQ(find_prefix(children, "4567-lock-"), "4567-lock-0000000002");
   EXPECT_EQ(find_prefix(children, "89ab-lock-"), "");
+  EXPECT_EQ(find_prefix(children, ""), "") << "no attempt has no name";
 }
 
 TEST(ZooKeeperQueueTest, RandomQueuesAreOrderedByNumber) {
