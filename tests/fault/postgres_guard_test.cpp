@@ -100,7 +100,7 @@ TEST_P(PostgresGuards, ASnapshotFromBeforeTheTakeOverDoesNotHelp) {
 // What was true when it began to wait for the row need not be true when it has it.
 TEST_P(PostgresGuards, AGuardThatWaitsBeyondTheLeaseRefuses) {
   Client mine = client();
-  Lock lock = mine.make_lock("a", {.lease = 600ms, .renew = false});
+  Lock lock = mine.make_lock("a", {.lease = 2s, .renew = false});
   lock.lock();
   PostgresTalk root = server().talk();
   root.run("begin; select * from mortise.lock for update");
