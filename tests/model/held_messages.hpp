@@ -55,12 +55,36 @@ class HeldMessages {
   std::deque<Message> messages_;
 };
 
+// Where the messages of one backend arrive. What is let go after the backend has stopped is lost,
+// as on the way to a process that has ended. Thread-safe.
+class Arrivals {
+ public:
+  template <class Arrive>
+  void pass(Arrive arrive) {
+    const std::lock_guard lock(mutex_);
+    if (!stopped_) arrive();
+  }
+  // Waits for what arrives at this moment.
+  void stop() {
+    const std::lock_guard lock(mutex_);
+    stopped_ = true;
+  }
+
+ private:
+  std::recursive_mutex mutex_;  // what arrives may cause another message
+  bool stopped_ = false;
+};
+
 // Every answer to an acquisition, pushes too, can be held back, and changed on its way.
 class AnswerRelay : public Relay {
  public:
   AnswerRelay(std::unique_ptr<Backend> behind, std::shared_ptr<HeldMessages> messages)
       : Relay(std::move(behind)), messages_(std::move(messages)) {}
 
+  void stop() noexcept override {
+    arrivals_->stop();
+    Relay::stop();
+  }
   void acquire(const std::shared_ptr<Acquisition>& operation) override {
     const std::shared_ptr<Asked> asked = find(operation, true);
     if (asked->done()) return;  // its answer is under way
@@ -129,7 +153,9 @@ class AnswerRelay : public Relay {
     if (!make) return nullptr;
     auto asked = std::make_shared<Asked>(
         asked_for(operation->request()), [this, operation](const std::shared_ptr<Asked>& answered) {
-          messages_->pass([this, operation, answered] { deliver(*operation, *answered); });
+          messages_->pass([this, arrivals = arrivals_, operation, answered] {
+            arrivals->pass([&] { deliver(*operation, *answered); });
+          });
         });
     asked_.emplace(operation->request().attempt, Entry{.operation = operation, .asked = asked});
     return asked;
@@ -146,6 +172,7 @@ class AnswerRelay : public Relay {
   }
 
   const std::shared_ptr<HeldMessages> messages_;
+  const std::shared_ptr<Arrivals> arrivals_ = std::make_shared<Arrivals>();
   std::mutex mutex_;
   // Until they are done: the backend behind need not keep what it is asked.
   std::map<AttemptId, Entry> asked_;
@@ -157,8 +184,13 @@ class ReleaseRelay : public Relay {
   ReleaseRelay(std::unique_ptr<Backend> behind, std::shared_ptr<HeldMessages> messages)
       : Relay(std::move(behind)), messages_(std::move(messages)) {}
 
+  void stop() noexcept override {
+    arrivals_->stop();
+    Relay::stop();
+  }
   void release(const std::shared_ptr<Release>& operation) override {
-    messages_->pass([this, operation] { arrived(operation); });
+    messages_->pass(
+        [this, arrivals = arrivals_, operation] { arrivals->pass([&] { arrived(operation); }); });
   }
 
  protected:
@@ -166,6 +198,7 @@ class ReleaseRelay : public Relay {
 
  private:
   const std::shared_ptr<HeldMessages> messages_;
+  const std::shared_ptr<Arrivals> arrivals_ = std::make_shared<Arrivals>();
 };
 
 }  // namespace mortise::model
