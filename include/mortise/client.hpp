@@ -211,8 +211,8 @@ class MORTISE_API Client {
 
   /// For administrators: takes a lock from all who hold it, this client included; or ends one
   /// permit of a semaphore, or the run of a key, by `ForceOptions::mode`. Every later token is
-  /// larger. A holder is told by `lost()`, at its next renewal at the latest; what it does before
-  /// that, only a store that checks tokens refuses.
+  /// larger. The holder's `lost()` fires at its next renewal at the latest. Until then, only a
+  /// store that checks tokens refuses what the holder does.
   ///
   /// A key stays pending: the next caller, or the first waiter, runs it with `Run::number()` one
   /// larger, and the former runner can no longer record an outcome.
