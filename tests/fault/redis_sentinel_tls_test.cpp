@@ -27,7 +27,7 @@ TEST_F(RedisSentinelTls, AFailOverIsFollowed) {
   lock.lock();
   servers().fail_over();
   const std::size_t now = *servers().master();
-  EXPECT_TRUE(eventually([&] { return connections_at(now) >= 2; }, 3s));
+  EXPECT_TRUE(eventually([&] { return connections_at(now) >= 2; }));
   EXPECT_EQ(lock.release(), Released::released);
 }
 
