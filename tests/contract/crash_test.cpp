@@ -129,7 +129,7 @@ MORTISE_TEST(Crash, AKilledWaiterIsSkipped, Hook::processes) {
   Lock lock = other.make_lock("name");
   EXPECT_FALSE(lock.try_lock());  // has all the time that it takes to connect
   // Both wait now: the one who will be dead came first, unless the scheduler did not let it.
-  EXPECT_FALSE(lock.try_lock_for(100ms));
+  EXPECT_FALSE(lock.try_lock_for(answer_time));
   dead.kill();
   Worker waiter;
   auto served = waiter.start([&] {
@@ -199,7 +199,7 @@ MORTISE_TEST(Crash, AStoppedWaiterHoldsNobodyUpForLong, Hook::processes) {
   Client other = client();
   Lock lock = other.make_lock("name");
   EXPECT_FALSE(lock.try_lock());  // as above
-  EXPECT_FALSE(lock.try_lock_for(100ms));
+  EXPECT_FALSE(lock.try_lock_for(answer_time));
   ASSERT_TRUE(stopped.stop());
   frees.tell('f');
   const auto within = fallback_period + 1s + (leases() ? 2s : 0s);

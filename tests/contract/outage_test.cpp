@@ -327,7 +327,7 @@ MORTISE_TEST(Outage, IsOverWhenItIsOver, Hook::unreachable) {
     for (std::size_t i = 0; i < all.size(); ++i) {
       Lock theirs = all[(i + 1) % all.size()]->make_lock("first of all");
       const std::lock_guard hold(theirs);
-      EXPECT_FALSE(all[i]->make_lock("first of all").try_lock_for(200ms));
+      EXPECT_FALSE(all[i]->make_lock("first of all").try_lock_for(answer_time));
     }
     const std::size_t descriptors = settled_descriptors();
     store().set_reachable(false);

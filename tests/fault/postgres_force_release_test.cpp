@@ -102,7 +102,7 @@ TEST_F(PostgresForceRelease, LetsAGuardedTransactionCommitBeforeAnybodyElseHasTh
   ASSERT_TRUE(force("a"));
   Client theirs = client();
   Lock next = theirs.make_lock("a");
-  EXPECT_FALSE(next.try_lock_for(200ms)) << "beside an open guard";
+  EXPECT_FALSE(next.try_lock_for(answer_time)) << "beside an open guard";
   user.run("commit");
   EXPECT_TRUE(next.try_lock_for(patience));
 }

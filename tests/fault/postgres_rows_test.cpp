@@ -109,7 +109,7 @@ TEST_F(PostgresRows, NoStatementOfTheLibraryIsEverSeenWaitingForARowLock) {
       {.settings = {"log_lock_waits = on", "deadlock_timeout = 1ms", "log_min_messages = log"}});
   Client mine = client();
   Lock tried = mine.make_lock("tried");
-  Lock kept = mine.make_lock("kept", {.lease = 1s});
+  Lock kept = mine.make_lock("kept", {.lease = 3s});
   PostgresTalk root = noted.talk();
   for (const std::string strength : {"key share", "share", "no key update", "update"}) {
     tried.lock();
@@ -121,7 +121,7 @@ TEST_F(PostgresRows, NoStatementOfTheLibraryIsEverSeenWaitingForARowLock) {
     EXPECT_FALSE(tried.try_lock(error)) << strength;
     EXPECT_FALSE(tried.try_lock_for(30ms, error)) << strength;
     // Renewed, or passed over, some times.
-    EXPECT_FALSE(eventually([&] { return kept.lost().stop_requested(); }, 500ms));
+    EXPECT_FALSE(eventually([&] { return kept.lost().stop_requested(); }, 1500ms));
     static_cast<void>(kept.release());
     root.run("commit");
     EXPECT_TRUE(eventually([&] { return !is_held("kept") && !is_held("tried"); }, 5s));

@@ -21,7 +21,7 @@ MORTISE_TEST(Restart, AHoldStandsAndIsRenewed) {
   server().start();
   const std::size_t before = record->count(Record::Kind::renewed);
   EXPECT_TRUE(record->told(Record::Kind::renewed, before + 2));
-  EXPECT_FALSE(other.make_lock("a").try_lock_for(100ms));
+  EXPECT_FALSE(other.make_lock("a").try_lock_for(answer_time));
   EXPECT_FALSE(lock.lost().stop_requested());
   EXPECT_GT(lock.valid_for(), 1s);
   EXPECT_EQ(lock.token(), token);

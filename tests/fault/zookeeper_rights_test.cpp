@@ -246,7 +246,7 @@ TEST_F(ZooKeeperSomeRights, ToDeleteAPlaceInAQueueAreMissingAndItsSessionEnds) {
   lock.lock();
   Client mine = client();
   Lock wanted = mine.make_lock("a");
-  EXPECT_FALSE(wanted.try_lock_for(100ms));
+  EXPECT_FALSE(wanted.try_lock_for(answer_time));
   EXPECT_TRUE(comes_to_be("a", 1, session / 2)) << "it waits still";
   EXPECT_FALSE(lock.lost().stop_requested());
 }

@@ -43,7 +43,7 @@ class CoreAnswers : public ::testing::Test {
   }
 
   const std::shared_ptr<ManualClock> clock_ = std::make_shared<ManualClock>();
-  const std::shared_ptr<Script> script_ = std::make_shared<Script>();
+  std::shared_ptr<Script> script_ = std::make_shared<Script>();
   std::atomic<std::uint64_t> number_{1000};
 };
 

@@ -18,7 +18,7 @@ namespace mortise::test {
 inline constexpr std::chrono::seconds patience{20};
 /// The wait of a call that is to be told "no". With no answer at all, as of a machine that does
 /// much else, it is told that the store cannot be reached.
-inline constexpr std::chrono::milliseconds answer_time{200};
+inline constexpr std::chrono::milliseconds answer_time{600};
 
 /// @return whether the condition came to hold in time. A time shorter than `patience` is a promise
 /// that the test checks, so it counts without the time that the machine made us wait. A look that
