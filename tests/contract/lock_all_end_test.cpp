@@ -40,7 +40,8 @@ MORTISE_TEST(LockAll, HasOneTimeLimit) {
   first.unlock();  // it goes on to the next one, in what is left
   EXPECT_EQ(done.get(), Errc::timeout);
   EXPECT_LE(took, wait + allowance);
-  EXPECT_TRUE(is_free_for(other, "a"));
+  // On a loaded machine the grant of "a" may arrive after the time limit. Then it is given back.
+  EXPECT_TRUE(eventually([&] { return is_free_for(other, "a"); }));
   second.unlock();
 }
 

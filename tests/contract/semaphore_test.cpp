@@ -162,7 +162,7 @@ MORTISE_TEST(Permits, WhoGivesUpWaitingIsNotGivenOne, Quality::permits) {
   Permit only = take(here);
   ASSERT_TRUE(only);
   EXPECT_FALSE(take(there)) << "and it has connected";
-  const Permit late = take(there, 30ms);
+  const Permit late = take(there, answer_time);
   EXPECT_EQ(late.error(), Errc::timeout);
   std::stop_source stop;
   Worker worker;

@@ -137,8 +137,15 @@ Words ToolTest::with_shell(Words words, const std::string& script) const {
 }
 
 pid_t ToolTest::noted(const std::string& name) const {
-  EXPECT_TRUE(eventually([&] { return is_there(name); })) << name << " does not come";
+  EXPECT_TRUE(eventually([&] { return is_there(name); })) << name << " does not come\n"
+                                                          << processes();
   return std::atoi(text_of(file(name)).c_str());
+}
+
+std::string ToolTest::processes() const {
+  const std::string list = file("processes");
+  const std::string command = "ps -e --forest -o pid,stat,wchan:24,args >" + list;
+  return std::system(command.c_str()) == 0 ? text_of(list) : "no ps";
 }
 
 bool ToolTest::is_there(const std::string& name) const {

@@ -81,6 +81,8 @@ class ToolTest : public ::testing::Test {
   [[nodiscard]] Words with_shell(Words words, const std::string& script) const;
   /// @return the number in that file, once it is there.
   [[nodiscard]] pid_t noted(const std::string& name) const;
+  /// @return what runs on this machine, for the message of a failure.
+  [[nodiscard]] std::string processes() const;
   [[nodiscard]] bool is_there(const std::string& name) const;
   void touch(const std::string& name) const;
   /// Sets MORTISE_URL, which names the store to the program; it is `url()` at first.
