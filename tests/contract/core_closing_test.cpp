@@ -71,7 +71,7 @@ void CoreClosing::close_with_a_stalled_waiter() {
   EXPECT_TRUE(test::eventually([&] { return test::sleeping_in(closing) == SYS_clock_nanosleep; }));
   answered.set();
   EXPECT_EQ(unlocked.get(), Released::released);
-  stopped_too_early_ = test::eventually([&] { return script_->stopped.load(); }, 100ms);
+  stopped_too_early_ = test::happens_within([&] { return script_->stopped.load(); }, 100ms);
   took_ = std::chrono::steady_clock::now() - began;
   stall.end();
   closer.join();

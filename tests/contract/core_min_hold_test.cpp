@@ -57,13 +57,13 @@ TEST_F(CoreMinHold, TellsTheStoreWhenTheHoldEnds) {
   EXPECT_EQ(asked()[0].hold.number, token.value() / 1024);
   clock_->advance(10min - 5s);
   // By then the background has looked, if it ever does.
-  EXPECT_FALSE(test::eventually([&] { return !script_->released().empty(); }, 100ms))
+  EXPECT_FALSE(test::happens_within([&] { return !script_->released().empty(); }, 100ms))
       << "the store's clock may be slower";
   clock_->advance(600ms);
   ASSERT_TRUE(test::eventually([&] { return !script_->released().empty(); }));
   EXPECT_EQ(script_->released()[0]->hold().number, token.value() / 1024);
   clock_->advance(20min);
-  EXPECT_FALSE(test::eventually([&] { return script_->released().size() > 1; }, 100ms));
+  EXPECT_FALSE(test::happens_within([&] { return script_->released().size() > 1; }, 100ms));
   EXPECT_EQ(asked().size(), 1U) << "no client renews it";
 }
 
@@ -75,7 +75,7 @@ TEST_F(CoreMinHold, IsReleasedInTimeIfTheStoreWasNotHeard) {
   silent_.store(true);
   EXPECT_EQ(lock.release(), Released::unknown);
   clock_->advance(10min - 1s);
-  EXPECT_FALSE(test::eventually([&] { return !script_->released().empty(); }, 100ms));
+  EXPECT_FALSE(test::happens_within([&] { return !script_->released().empty(); }, 100ms));
   clock_->advance(2s);
   EXPECT_TRUE(test::eventually([&] { return script_->released().size() == 1; }));
 }
@@ -87,7 +87,7 @@ TEST_F(CoreMinHold, ThatTheStoreDoesNotKnowIsNotReleased) {
   answer_.store(Renewal::Answer::lost);
   EXPECT_EQ(lock.release(), Released::was_lost);
   clock_->advance(11min);
-  EXPECT_FALSE(test::eventually([&] { return !script_->released().empty(); }, 100ms));
+  EXPECT_FALSE(test::happens_within([&] { return !script_->released().empty(); }, 100ms));
 }
 
 TEST_F(CoreMinHold, IsWasLostWhereTheStoreSaysSo) {
@@ -114,7 +114,8 @@ TEST_F(CoreMinHold, IsSaidAgainWithWhatIsLeft) {
   EXPECT_EQ(asked().back().lease, 10min - 2s + 600ms);
   const std::size_t heard = asked().size();
   clock_->advance(1min);
-  EXPECT_FALSE(test::eventually([&] { return asked().size() > heard; }, 100ms)) << "it was heard";
+  EXPECT_FALSE(test::happens_within([&] { return asked().size() > heard; }, 100ms))
+      << "it was heard";
 }
 
 // An ordinary renewal of which no answer came may be carried out later than the word that the hold
@@ -140,7 +141,7 @@ TEST_F(CoreMinHold, IsSaidAgainWhereARenewalMayComeLate) {
   const std::size_t last = asked().size();
   clock_->advance(1min);
   // By then the background has looked again, if it ever does.
-  EXPECT_FALSE(test::eventually([&] { return asked().size() > last; }, 100ms))
+  EXPECT_FALSE(test::happens_within([&] { return asked().size() > last; }, 100ms))
       << "no request is as late as that";
 }
 

@@ -52,7 +52,7 @@ MORTISE_TEST(ForcedRelease, ThatWasGivenUpLeavesTheNextHolder) {
   lock.lock();
   way->freeze(false);
   EXPECT_NO_THROW(admin.check(patience));
-  EXPECT_FALSE(eventually([&] { return !mine.make_lock("a").holder(); }, 300ms));
+  EXPECT_FALSE(happens_within([&] { return !mine.make_lock("a").holder(); }, 300ms));
   EXPECT_EQ(lock.release(), Released::released);
 }
 

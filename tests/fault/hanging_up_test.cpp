@@ -17,7 +17,7 @@ void expect_pauses(Proxy& proxy, const std::string& url) {
   waiter.client().check(patience);
   proxy.lose_request(1);
   auto served = waiter.start();
-  EXPECT_FALSE(eventually([&] { return proxy.counts().accepted > enough; }, for_so_long));
+  EXPECT_FALSE(happens_within([&] { return proxy.counts().accepted > enough; }, for_so_long));
   EXPECT_GT(proxy.counts().lost_requests, 3U) << "it was not asked again";
   proxy.heal();
   ASSERT_TRUE(comes(served));

@@ -28,6 +28,7 @@ using contract::Worker;
 using test::answer_time;
 using test::duration_of;
 using test::eventually;
+using test::happens_within;
 using test::least_duration_of;
 using test::own_duration_of;
 using test::patience;
@@ -88,6 +89,13 @@ template <class Result>
     if (future.wait_until(limit.until()) == std::future_status::ready) return true;
   } while (!limit.is_over());
   return future.wait_for(0s) == std::future_status::ready;
+}
+
+/// @return whether the future has come within this time of the clock: for what must not happen.
+template <class Result>
+[[nodiscard]] bool comes_within(const std::future<Result>& future,
+                                std::chrono::nanoseconds within) {
+  return future.wait_for(within) == std::future_status::ready;
 }
 
 /// @return what the call throws; clear where it throws nothing of the library's.

@@ -128,7 +128,7 @@ TEST_F(PostgresForceRelease, ComesBackUntilALockedRowIsFree) {
   EXPECT_THAT(busy.text, HasSubstr("another transaction has the row"));
   EXPECT_TRUE(is_held("a"));
   auto ended = std::async(std::launch::async, [&] { return force("a"); });
-  EXPECT_FALSE(comes(ended, 100ms));
+  EXPECT_FALSE(comes_within(ended, 100ms));
   other.run("rollback");
   ASSERT_TRUE(comes(ended));
   EXPECT_TRUE(ended.get());

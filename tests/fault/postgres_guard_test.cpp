@@ -127,7 +127,7 @@ TEST_P(PostgresGuards, ATakeOverWaitsForTheGuardedCommit) {
   auto served = other.start();
   // Its lease is long over, and the name is still its own, as far as the database goes.
   ASSERT_TRUE(eventually([&] { return guard.valid_for() == 0ns; }));
-  EXPECT_FALSE(comes(served, 2 * lease)) << "a take-over went past the guard";
+  EXPECT_FALSE(comes_within(served, 2 * lease)) << "a take-over went past the guard";
   EXPECT_FALSE(client().make_lock("a").try_lock());
   EXPECT_EQ(see("select count(*) from pg_locks where not granted"), "0") << "a statement waits";
   user.run("update orders set charged = charged + 1; commit");

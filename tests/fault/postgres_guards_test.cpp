@@ -83,8 +83,8 @@ TEST_P(PostgresGuardsTogether, ATakeOverOfEachWaitsForTheCommit) {
   auto served_first = first.start();
   auto served_second = second.start();
   ASSERT_TRUE(eventually([&] { return both.valid_for() == 0ns; }));
-  EXPECT_FALSE(comes(served_first, 2 * lease)) << "a take-over went past the guard of a";
-  EXPECT_FALSE(comes(served_second, 1ms)) << "a take-over went past the guard of b";
+  EXPECT_FALSE(comes_within(served_first, 2 * lease)) << "a take-over went past the guard of a";
+  EXPECT_FALSE(comes_within(served_second, 1ms)) << "a take-over went past the guard of b";
   user.run("update orders set charged = charged + 1; commit");
   ASSERT_TRUE(comes(served_first, patience));
   ASSERT_TRUE(comes(served_second, patience));

@@ -124,7 +124,7 @@ TEST_F(PostgresLateCopy, ALateRequestOfACallThatGaveUpTakesNothing) {
     })) << "nothing keeps the late copy from taking the name";
     proxy().hold_requests(false);
     proxy().release_held();
-    EXPECT_FALSE(eventually([&] { return is_held(name); }, 300ms))
+    EXPECT_FALSE(happens_within([&] { return is_held(name); }, 300ms))
         << "an orphaned grant holds the name";
     expect_no_orphaned_grant(name);
   }
@@ -190,7 +190,7 @@ TEST_F(PostgresLateCopy, AWaiterBuriesItsOlderCopiesOnce) {
   // Its question of each second writes nothing, once somebody knows that it waits.
   std::string before = written();
   EXPECT_TRUE(eventually([&] { return std::exchange(before, written()) == written(); }));
-  EXPECT_FALSE(eventually([&] { return written() != before; }, 2500ms)) << "it buries for ever";
+  EXPECT_FALSE(happens_within([&] { return written() != before; }, 2500ms)) << "it buries for ever";
   held.unlock();
   EXPECT_TRUE(comes(served));
   EXPECT_EQ(waiter.release(), Released::released);
@@ -228,7 +228,7 @@ TEST_F(PostgresLateCopy, ALateRenewalBringsNothingBack) {
   ASSERT_TRUE(eventually([&] { return !is_held("a"); }, 3s));
   proxy().release_held();
   proxy().refuse(false);
-  EXPECT_FALSE(eventually([&] { return is_held("a"); }, 500ms)) << "a lapsed lock came back";
+  EXPECT_FALSE(happens_within([&] { return is_held("a"); }, 500ms)) << "a lapsed lock came back";
   EXPECT_EQ(lock.release(), Released::was_lost);
 }
 

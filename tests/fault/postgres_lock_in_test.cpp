@@ -114,7 +114,7 @@ TEST_P(PostgresLockIn, WhoWaitsForALeaseInATransactionIsServedOrToldWhenItIsGive
   auto over = worker.start([&] {
     return failure_of([&] { locked = postgres::lock_in(user.handle(), "a", patience); });
   });
-  EXPECT_FALSE(comes(over, 300ms));
+  EXPECT_FALSE(comes_within(over, 300ms));
   EXPECT_EQ(lock.release(), Released::released);
   ASSERT_TRUE(comes(over, 3s));
   const Failure failure = over.get();

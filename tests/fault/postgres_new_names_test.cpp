@@ -96,7 +96,7 @@ TEST_F(PostgresNewNames, ThatATransactionInsertsKeepNobodyFromOthers) {
   ASSERT_TRUE(waits.worker().falls_asleep());
   EXPECT_TRUE(other.try_lock());
   EXPECT_EQ(other.release(), Released::released);
-  EXPECT_FALSE(comes(served, 100ms));
+  EXPECT_FALSE(comes_within(served, 100ms));
   user.run("rollback");
   EXPECT_TRUE(comes(served));
   EXPECT_EQ(waits.release(), Released::released);

@@ -121,7 +121,7 @@ TEST_F(PostgresRows, NoStatementOfTheLibraryIsEverSeenWaitingForARowLock) {
     EXPECT_FALSE(tried.try_lock(error)) << strength;
     EXPECT_FALSE(tried.try_lock_for(30ms, error)) << strength;
     // Renewed, or passed over, some times.
-    EXPECT_FALSE(eventually([&] { return kept.lost().stop_requested(); }, 1500ms));
+    EXPECT_FALSE(happens_within([&] { return kept.lost().stop_requested(); }, 1500ms));
     static_cast<void>(kept.release());
     root.run("commit");
     EXPECT_TRUE(eventually([&] { return !is_held("kept") && !is_held("tried"); }, 5s));

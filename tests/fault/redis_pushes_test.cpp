@@ -74,11 +74,11 @@ TEST_F(RedisPushes, APushThatIsLaterThanItsProvisionalLeaseIsNotBelieved) {
   ASSERT_TRUE(comes(also, 2s + 1s + slack));
   const Token token_of_next = also.get();
   EXPECT_GT(token_of_next, token);
-  EXPECT_FALSE(comes(served, 0s)) << "two hold the lock";
+  EXPECT_FALSE(comes_within(served, 0s)) << "two hold the lock";
   proxy.heal();
   // The push arrives, and those that it has sent meanwhile.
   ASSERT_TRUE(eventually([&] { return proxy.pushes() >= 1; }));
-  EXPECT_FALSE(comes(served, 1500ms)) << "two hold the lock";
+  EXPECT_FALSE(comes_within(served, 1500ms)) << "two hold the lock";
   EXPECT_GT(next.run([&] { return next.lock().valid_for(); }), 0ns);
   EXPECT_EQ(next.release(), Released::released);
   ASSERT_TRUE(comes(served, 4s));
@@ -120,7 +120,7 @@ TEST_F(RedisPushes, ALatePushOfAGrantThatTheReplyToldFirstChangesNothing) {
   ASSERT_EQ(proxy.pushes(), 1U);
   // It is under way, and comes into the hold that it tells of.
   const std::stop_token lost = late.run([&] { return late.lock().lost(); });
-  EXPECT_FALSE(eventually([&] { return lost.stop_requested() || !is_held("a"); }, 1s));
+  EXPECT_FALSE(happens_within([&] { return lost.stop_requested() || !is_held("a"); }, 1s));
   EXPECT_EQ(late.release(), Released::released);
   expect_free("a");
 }
@@ -150,7 +150,7 @@ TEST_F(RedisPushes, AnOlderPushThatComesIntoALaterHoldDoesNotEndIt) {
   proxy.heal();
   ASSERT_TRUE(eventually([&] { return proxy.pushes() >= 2; }));
   // Whatever it makes of them, it has told the server soon after.
-  EXPECT_FALSE(eventually([&] { return lost.stop_requested() || !is_held("a"); }, 500ms));
+  EXPECT_FALSE(happens_within([&] { return lost.stop_requested() || !is_held("a"); }, 500ms));
   EXPECT_LE(server().talk().command_stats()["evalsha"], before + 1) << "something was given back";
   EXPECT_GT(late.run([&] { return late.lock().valid_for(); }), 0ns);
   EXPECT_EQ(late.release(), Released::released);

@@ -66,7 +66,7 @@ class RedisReplicas : public RedisSentinelTest {
     }
     all[0].start();  // without a replica nobody would be told anything
     EXPECT_TRUE(eventually([&] { return all.is_whole(); }));
-    EXPECT_FALSE(comes(served, 0ms)) << "two holders";
+    EXPECT_FALSE(comes_within(served, 0ms)) << "two holders";
     EXPECT_GT(lock.valid_for(), 0ns);
     EXPECT_FALSE(lock.lost().stop_requested());
     // A machine that is busy may not have the answer in time; that it was freed the waiter tells,
@@ -143,7 +143,7 @@ TEST_F(RedisReplicas, ACheckWhoseCallerHasGoneIsNotRepeated) {
   const auto asked = [&] { return talk.command_stats()["evalsha"]; };
   // What was sent is answered in a second, and what follows from it is asked at once.
   const std::uint64_t before = asked();
-  EXPECT_FALSE(eventually([&] { return asked() != before; }, 2500ms));
+  EXPECT_FALSE(happens_within([&] { return asked() != before; }, 2500ms));
   servers()[1].resume();
 }
 
@@ -172,7 +172,7 @@ TEST_F(RedisReplicas, AWaiterIsServedOnlyWhereTheReplicaHasItToo) {
     grants.insert(owner_at(0, "a"));
     return grants.size() > 3;
   }));
-  EXPECT_FALSE(comes(served, 0ms));
+  EXPECT_FALSE(comes_within(served, 0ms));
   servers()[1].resume();
   ASSERT_TRUE(comes(served));
   EXPECT_EQ(waiter.release(), Released::released);

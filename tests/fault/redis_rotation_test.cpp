@@ -112,7 +112,7 @@ TEST_F(RedisRotation, AWaiterOutlivesIt) {
   hang_up();
   Worker worker;
   auto locked = worker.start([&] { return mine.make_lock("a").try_lock_for(patience); });
-  EXPECT_FALSE(comes(locked, 300ms));
+  EXPECT_FALSE(comes_within(locked, 300ms));
   std::ofstream(file("password")) << "first-Xu8\n";
   ASSERT_TRUE(comes(locked));
   EXPECT_TRUE(locked.get());

@@ -91,7 +91,7 @@ TEST_F(RedisRubbish, InPlaceOfEveryReplyIsNoReasonToConnectWithoutAPause) {
   std::error_code error;
   EXPECT_FALSE(lock.try_lock_for(100ms, error));
   // The pauses double, from 10 ms on.
-  EXPECT_FALSE(eventually([&] { return connected() > before + 30; }, 2s));
+  EXPECT_FALSE(happens_within([&] { return connected() > before + 30; }, 2s));
   ends.store(true);
   answers.join();
   proxy().heal();
@@ -107,7 +107,7 @@ TEST_F(RedisRubbish, InPlaceOfAnAcquiresReplyIsTakenBackThoughTheServerRefusesTh
   auto taken = taker.start();
   ASSERT_TRUE(eventually([&] { return is_held("a"); }));
   server().talk().expect_ok({"CONFIG", "SET", "min-replicas-to-write", "1"});
-  EXPECT_FALSE(eventually([&] { return !is_held("a"); }, 1500ms));
+  EXPECT_FALSE(happens_within([&] { return !is_held("a"); }, 1500ms));
   server().talk().expect_ok({"CONFIG", "SET", "min-replicas-to-write", "0"});
   EXPECT_TRUE(eventually([&] { return !is_held("a"); }, 3s)) << "an orphaned grant holds the name";
   EXPECT_TRUE(comes(taken));
@@ -121,7 +121,7 @@ TEST_F(RedisRubbish, InPlaceOfAnAcquiresReplyIsTakenBackBeforeTheClientIsClosed)
   auto taken = taker.start();
   ASSERT_TRUE(eventually([&] { return is_held("a"); }));
   server().talk().expect_ok({"CONFIG", "SET", "min-replicas-to-write", "1"});
-  EXPECT_FALSE(eventually([&] { return !is_held("a"); }, 1500ms));
+  EXPECT_FALSE(happens_within([&] { return !is_held("a"); }, 1500ms));
   proxy().heal();
   server().talk().expect_ok({"CONFIG", "SET", "min-replicas-to-write", "0"});
   taker.client().close();
@@ -162,7 +162,7 @@ TEST_F(RedisRubbish, InTheInboxIsNoGrant) {
         "G " + attempt + " " + far + " 1 900 " + key("a"), "G x 1 1 900 " + key("a"),
         "L " + attempt, std::string("T"), std::string(100'000, 'G'), std::string("\0\r\n", 3)}) {
     ASSERT_EQ(talk.command({"PUBLISH", channel, text}).integer, 1);
-    EXPECT_FALSE(comes(served, 20ms)) << text.substr(0, 60);
+    EXPECT_FALSE(comes_within(served, 20ms)) << text.substr(0, 60);
   }
   EXPECT_TRUE(is_held("a"));
   EXPECT_GT(lock.valid_for(), 0ns);
@@ -192,7 +192,7 @@ TEST_F(RedisRubbish, APushBeyondTheLimitCostsTheConnectionAndNotTheWaiter) {
     return talk.command({"PUBSUB", "NUMSUB", channel}).items.at(1).integer == 1;
   }));
   EXPECT_TRUE(eventually([&] { return talk.clients().size() <= before; }));
-  EXPECT_FALSE(comes(served, 0s));
+  EXPECT_FALSE(comes_within(served, 0s));
   lock.unlock();
   EXPECT_TRUE(comes(served, 1s + slack));
   EXPECT_EQ(waiter.release(), Released::released);

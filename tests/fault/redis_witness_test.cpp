@@ -153,7 +153,7 @@ TEST_F(RedisWitness, WhatIsOnItsWayBackIsNotTold) {
   clock->advance(150ms);
   ASSERT_TRUE(eventually([&] { return proxy_->held() > 0; })) << "it is to be given back";
   replica_->resume();
-  EXPECT_FALSE(comes(its.served, 300ms)) << "told, and its release is under way";
+  EXPECT_FALSE(comes_within(its.served, 300ms)) << "told, and its release is under way";
   proxy_->release_held();
   EXPECT_TRUE(eventually([&] {
     clock->advance(20ms);

@@ -33,7 +33,7 @@ class RedlockMinority : public RedlockTest {
     const std::chrono::nanoseconds left = lock.valid_for();
     EXPECT_FALSE(theirs.try_lock());
     // Over more than a lease.
-    EXPECT_FALSE(eventually([&] { return lock.lost().stop_requested(); }, lease * 4 / 3));
+    EXPECT_FALSE(happens_within([&] { return lock.lost().stop_requested(); }, lease * 4 / 3));
     EXPECT_GT(lock.valid_for(), left / 3);
     EXPECT_EQ(lock.token(), token);
     EXPECT_FALSE(theirs.try_lock());

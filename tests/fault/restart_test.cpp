@@ -15,10 +15,16 @@ MORTISE_TEST(Restart, AHoldStandsAndIsRenewed) {
   Client mine = client(ground().lease, {.observer = record});
   Client other = client();
   Lock lock = mine.make_lock("a", server().hold(ground().lease));
-  lock.lock();
-  const Token token = lock.token();
-  server().kill();
-  server().start();
+  Token token;
+  // A server that takes its time to start loses the hold by right: such a round is repeated.
+  ASSERT_TRUE(eventually([&] {
+    static_cast<void>(lock.release());
+    lock.lock();
+    token = lock.token();
+    server().kill();
+    server().start();
+    return lock.valid_for() > ground().lease / 2;
+  }));
   const std::size_t before = record->count(Record::Kind::renewed);
   EXPECT_TRUE(record->told(Record::Kind::renewed, before + 2));
   EXPECT_FALSE(other.make_lock("a").try_lock_for(answer_time));
@@ -46,7 +52,7 @@ MORTISE_TEST(Restart, AWaiterGoesOnWaitingAndIsServedByTheRelease) {
   mine.check(patience);
   waiter.client().check(patience);
   EXPECT_EQ(server().place("a"), place) << "it has lost its turn";
-  EXPECT_FALSE(comes(served, 0s));
+  EXPECT_FALSE(comes_within(served, 0s));
   EXPECT_GT(lock.valid_for(), 0ns);
   const Token token = lock.token();
   EXPECT_EQ(lock.release(), Released::released);

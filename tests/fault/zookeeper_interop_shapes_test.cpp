@@ -112,7 +112,7 @@ TEST_P(ZooKeeperOtherReaders, OurWriterWaitsForTheirReader) {
   Party waiter(ours(), "a", writing);
   auto served = waiter.start();
   ASSERT_TRUE(come_to_wait("a"));
-  EXPECT_FALSE(comes(served, 300ms));
+  EXPECT_FALSE(comes_within(served, 300ms));
   EXPECT_EQ(mine.queue("a").holders.front().mode, Mode::shared);
   EXPECT_EQ(other.ask("free"), "freed");
   EXPECT_TRUE(comes(served));
@@ -180,7 +180,7 @@ TEST_F(ZooKeeperOtherPermits, AreCountedWithOurs) {
   EXPECT_EQ(other.answer(), "taken");
   Worker worker;
   auto served = worker.start([&] { return take(semaphore); });
-  EXPECT_FALSE(comes(served, 300ms));
+  EXPECT_FALSE(comes_within(served, 300ms));
   EXPECT_EQ(other.ask("free"), "freed");
   EXPECT_TRUE(served.get());
 }

@@ -82,7 +82,7 @@ TEST_P(ZooKeeperOthers, AreWaitedForByUs) {
   Party waiter(client(), "a");
   auto served = waiter.start();
   ASSERT_TRUE(come_to_wait("a"));
-  EXPECT_FALSE(comes(served, 300ms));
+  EXPECT_FALSE(comes_within(served, 300ms));
   EXPECT_EQ(other.ask("free"), "freed");
   EXPECT_TRUE(comes(served));
   EXPECT_EQ(waiter.release(), Released::released);
@@ -104,7 +104,7 @@ TEST_P(ZooKeeperOthers, QueueWithUsInOneOrder) {
   ASSERT_TRUE(come_to_wait("a", 3));
   EXPECT_EQ(lock.release(), Released::released);
   EXPECT_EQ(second.answer(), "taken");
-  EXPECT_FALSE(comes(served, 200ms));
+  EXPECT_FALSE(comes_within(served, 200ms));
   EXPECT_EQ(second.ask("free"), "freed");
   ASSERT_TRUE(comes(served));
   EXPECT_EQ(fourth.answer(200ms), "");

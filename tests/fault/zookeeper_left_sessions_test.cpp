@@ -76,7 +76,7 @@ class ZooKeeperLeftSessions : public ZooKeeperTest {
 
  private:
   std::future<Token> taken_;
-  SlowHost host_{[this] { EXPECT_FALSE(comes(taken_, 300ms)) << "two have it"; }};
+  SlowHost host_{[this] { EXPECT_FALSE(comes_within(taken_, 300ms)) << "two have it"; }};
   std::unique_ptr<Backend> backend_;
   std::uint64_t attempts_ = 0;
 };

@@ -23,7 +23,7 @@ TEST_F(ZooKeeperOutage, AShortOneCostsNoHold) {
     EXPECT_TRUE(record->told(Record::Kind::renewed, before + 1));
   }
   proxy().blackhole(true);
-  EXPECT_FALSE(eventually([&] { return lock.lost().stop_requested(); }, session / 4));
+  EXPECT_FALSE(happens_within([&] { return lock.lost().stop_requested(); }, session / 4));
   proxy().blackhole(false);
   const std::size_t before = record->count(Record::Kind::renewed);
   EXPECT_TRUE(record->told(Record::Kind::renewed, before + 1));

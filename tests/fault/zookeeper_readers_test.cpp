@@ -81,7 +81,7 @@ TEST_F(ZooKeeperReaders, AreToldToAdministrators) {
   ASSERT_EQ(ended.size(), 1U);
   EXPECT_EQ(ended.front().label, "ours");
   EXPECT_EQ(ended.front().mode, Mode::shared);
-  EXPECT_FALSE(comes(written, 100ms)) << "another one reads";
+  EXPECT_FALSE(comes_within(written, 100ms)) << "another one reads";
   EXPECT_EQ(other.force_release("a", {.wait = patience}).front().label, "Curator's");
   EXPECT_TRUE(comes(written));
   EXPECT_EQ(writer.release(), Released::released);
@@ -129,7 +129,7 @@ TEST_F(ZooKeeperReaders, AnOwnerThatReadsOnLeavesNoGap) {
       EXPECT_EQ(mine.queue("a").holders.size(), 2U);
       EXPECT_EQ(mine.queue("a").holders.back().token, read);
       EXPECT_EQ(lock.writer().release(), Released::released);
-      EXPECT_FALSE(comes(written, 200ms)) << naming << ": it is read still";
+      EXPECT_FALSE(comes_within(written, 200ms)) << naming << ": it is read still";
       ASSERT_EQ(mine.queue("a").holders.size(), 1U);
       EXPECT_EQ(mine.queue("a").holders.front().token, read) << "as its own handle says";
       EXPECT_EQ(lock.reader().release(), Released::released);
@@ -159,7 +159,7 @@ TEST_F(ZooKeeperReaders, WhoWasAwayAsItsOwnerReadOnHasNotTheLockWithThatOnesEnd)
   lock.lock_shared();
   EXPECT_EQ(lock.writer().release(), Released::released);
   proxy().refuse(false);
-  EXPECT_FALSE(comes(written, session)) << "it is read still";
+  EXPECT_FALSE(comes_within(written, session)) << "it is read still";
   EXPECT_EQ(lock.reader().release(), Released::released);
   ASSERT_TRUE(comes(written));
   EXPECT_EQ(writer.release(), Released::released);

@@ -81,7 +81,7 @@ TEST_F(ZooKeeperExpiry, AWaiterQueuesAgainUnderItsNextSession) {
     return now.size() == 2 && now.back() != place;
   })) << "the waiter has not come back";
   EXPECT_NE(owner_of(queue("a").back()), before);
-  EXPECT_FALSE(comes(served, 0s));
+  EXPECT_FALSE(comes_within(served, 0s));
   EXPECT_FALSE(lock.lost().stop_requested());
   const Token token = lock.token();
   EXPECT_EQ(lock.release(), Released::released);
@@ -128,7 +128,7 @@ TEST_F(ZooKeeperExpiry, WhileAReplyIsAwaitedGrantsNothingOfTheOldSession) {
   EXPECT_EQ(owner_of(node), before);
   server().expire(before);
   ASSERT_TRUE(comes_to_be("a", 0));
-  EXPECT_FALSE(comes(taken, 0s));
+  EXPECT_FALSE(comes_within(taken, 0s));
   proxy().reset_new(false);
   ASSERT_TRUE(comes(taken));
   ASSERT_EQ(queue("a").size(), 1U);
@@ -157,7 +157,7 @@ TEST_F(ZooKeeperExpiry, ANodeWithOurIdInAForeignSessionIsNotOurs) {
   proxy().reset_new(false);
   ASSERT_TRUE(come_to_wait("a")) << "it stands on a foreign node, or nowhere";
   EXPECT_EQ(queue("a").front(), foreign);
-  EXPECT_FALSE(comes(taken, 1200ms));
+  EXPECT_FALSE(comes_within(taken, 1200ms));
   stranger.remove(foreign);
   ASSERT_TRUE(comes(taken));
   EXPECT_EQ(taker.release(), Released::released);

@@ -43,6 +43,18 @@ template <class Condition>
   }
 }
 
+/// @return whether the condition came to hold within this time of the clock. For what must not
+/// happen: a look that is longer on a loaded machine sees what comes later by right.
+template <class Condition>
+[[nodiscard]] bool happens_within(Condition holds, std::chrono::nanoseconds within) {
+  const auto until = std::chrono::steady_clock::now() + within;
+  while (!holds()) {
+    if (std::chrono::steady_clock::now() >= until) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return true;
+}
+
 /// Something that happens once.
 class Signal {
  public:
