@@ -117,7 +117,8 @@ TEST_F(ToolBlocked, HearsSignalsBesideOutputWithoutEnd) {
   RunningTool tool = start(with_shell({"once", "k"},
                                       "note t; until [ -e $F/go ]; do sleep 0.01; done; "
                                       "for i in 1 2 3 4; do yes & done; note u; exec sleep 1000"));
-  put_behind(noted("t"), tool.keeper());
+  const pid_t command = noted("t");
+  put_behind(command, tool.keeper());
   touch("go");
   ASSERT_GT(noted("u"), 0);
   std::this_thread::sleep_for(std::chrono::milliseconds(100));  // until they write

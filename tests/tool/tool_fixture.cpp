@@ -103,6 +103,7 @@ void put_behind(pid_t first, pid_t last) {
   CPU_SET(static_cast<unsigned>(::sched_getcpu()), &one);
   const sched_param none{};
   for (const pid_t pid : {first, last}) {
+    ASSERT_GT(pid, 0) << "0 would be the test itself";
     EXPECT_EQ(::sched_setaffinity(pid, sizeof one, &one), 0);
     ::sched_setscheduler(pid, pid == last ? SCHED_IDLE : SCHED_OTHER, &none);
   }
