@@ -68,7 +68,7 @@ TEST_F(RedisHostile, RepliesThatDripAreReplies) {
     EXPECT_EQ(lock.release(), Released::released);
   }
   Client fresh(proxy().url());
-  fresh.check(10s);
+  fresh.check(patience);
   // So slowly that the command time-out is over first: in time, and the truth.
   proxy().drip(50ms);
   std::error_code error;

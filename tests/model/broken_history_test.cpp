@@ -86,12 +86,14 @@ TEST(BrokenHistories, AReleaseThatFreesWhoeverHoldsIsCaught) {
         std::move(behind), messages,
         [&](const std::string& name) { server.store->take_away(name); });
   };
-  // Releases come by a van that drives so seldom that many a lease has ended when it arrives: by
-  // real time, of which the others need more on a busy machine.
+  // Releases arrive so rarely that many a lease has ended by then. They are held back for a time of
+  // the clock. The others need more of that on a busy machine, so the time grows, and begins again.
   const std::jthread van([&](const std::stop_token& stop) {
-    while (!stop.stop_requested()) {
+    constexpr std::chrono::milliseconds shortest = 80ms;
+    for (auto held_back = shortest; !stop.stop_requested(); held_back *= 2) {
+      if (held_back > 1s) held_back = shortest;
       messages->hold_back();
-      std::this_thread::sleep_for(80ms);
+      std::this_thread::sleep_for(held_back);
       messages->let_go();
     }
   });
