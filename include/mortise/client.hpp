@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The door to one backend: owns its connections and threads, and makes locks.
+// The client of one backend. It owns connections and threads, and makes locks.
 #pragma once
 
 #include <mortise/capabilities.hpp>
@@ -26,7 +26,7 @@
 #include <utility>
 #include <vector>
 
-/// Distributed locks: one `Lock`, the same meaning on every store.
+/// Distributed locks: one `Lock` with the same meaning on every store.
 namespace mortise {
 
 class Backend;
@@ -34,31 +34,35 @@ namespace runtime {
 class ClientState;
 }
 
-/// One client of one backend. Make one for a process and share it.
+/// One client of one backend. Make one client per process and share it.
 ///
-/// Threads are started when they are first needed: one in the background (renewals, timers,
-/// pushes), and those that deliver losses and notifications. A client must not be used by a forked
-/// child: there every call fails with `closed` (see `Errc::closed`), and the child keeps no lock
-/// alive.
-/// @thread_safety every member may be called concurrently, except destruction and move. No member
-/// but `close()` may be called on a moved-from client, which is closed (asserted).
+/// The client starts its threads when it first needs them: one in the background for renewals,
+/// timers and pushes, and others that deliver losses and notifications. A forked child must not use
+/// the client of its parent. Every call there fails with `Errc::closed`, and the child keeps no
+/// lock alive.
+/// @thread_safety Every member may be called concurrently, except the destructor and move. On a
+/// moved-from client only `close()` may be called (asserted).
 class MORTISE_API Client {
  public:
-  /// Opens a URL. Reads text only (`file:`: its directory too), so that a service starts while its
-  /// store is down; `check()` connects.
+  /// Opens a URL. Reads only the text, and for `file:` the directory. So a service starts even if
+  /// its store is down. Call `check()` to connect.
   ///
-  /// Schemes: `memory:`, `file:`, `redis:`, `redis+unix:`, `redis+sentinel:`, `redis+cluster:` (by
-  /// TLS `rediss...`), `redlock:`, `redlocks:`, `redlock+unix:`, `zookeeper:`, `zookeeper+tls:`,
-  /// `postgresql:`; see docs/ for their parameters. From `mortise::mortise`, which knows them all.
-  /// @param url the backend; its password never appears in a message
+  /// Schemes: `memory:`, `file:`, `redis:`, `redis+unix:`, `redis+sentinel:`, `redis+cluster:`
+  /// (over TLS `rediss:`, `rediss+sentinel:`, `rediss+cluster:`), `redlock:`, `redlocks:`,
+  /// `redlock+unix:`, `zookeeper:`, `zookeeper+tls:`, `postgresql:` and `postgres:`.
+  /// docs/reference.md describes the schemes, and the pages in docs/stores list their parameters.
+  /// The CMake target `mortise::mortise` has this constructor and every scheme.
+  /// @param url names the backend; its password never appears in a message
   /// @param options see `ClientOptions`
-  /// @errors `misconfigured` (scheme, host, parameter: the message names it), `unsupported` (a
-  /// scheme that this build does not have), thrown as `Error`
+  /// @errors `misconfigured` (the message names the scheme, host or parameter), `unsupported` (this
+  /// build does not have the scheme), `denied` (the directory of `file:`), `exhausted` (no file
+  /// descriptors); thrown as `Error`
   explicit Client(std::string_view url, ClientOptions options = {});
-  /// Uses a backend that was made by its factory, such as `mortise::file::backend(url)`, or your
-  /// own.
+  /// Uses a backend that you made: with its factory, such as `mortise::file::backend(url)`, or from
+  /// a class of your own.
   ///
-  /// @errors `misconfigured` (a null backend, an impossible option)
+  /// @errors `misconfigured` (a null backend, or an impossible option), `exhausted` (no file
+  /// descriptors); thrown as `Error`
   explicit Client(std::unique_ptr<Backend> backend, ClientOptions options = {});
   /// Opens a URL without exceptions.
   ///
@@ -75,50 +79,50 @@ class MORTISE_API Client {
     ec = failure.code;
     return client;
   }
-  /// The same with the message: `failure.words()` names the scheme, host or parameter that is
+  /// As above, with the message: `failure.words()` names the scheme, host or parameter that is
   /// wrong.
   [[nodiscard]] static std::optional<Client> open(std::string_view url, ClientOptions options,
                                                   Failure& failure);
   /// Opens the URL in the environment variable `MORTISE_URL`.
   ///
-  /// @errors `misconfigured` (the variable is missing or empty: the message names the variable,
-  /// never its value), and as `Client(url)`
-  /// @thread_safety no other thread may change the environment meanwhile
+  /// @errors `misconfigured` if the variable is missing or empty: the message contains the name of
+  /// the variable, and never its value. Otherwise as `Client(url)`
+  /// @thread_safety No other thread may change the environment during the call.
   [[nodiscard]] static Client from_env(ClientOptions options = {});
   Client(Client&&) noexcept;
   Client& operator=(Client&&) noexcept;
-  /// `close()`.
+  /// Calls `close()`.
   ~Client();
 
-  /// Makes a handle on a name; touches no server.
+  /// Makes a handle on a lock. Contacts no server.
   ///
   /// @param name 1 to 512 bytes of any value
-  /// @param options of the holds that are taken by this handle
-  /// @errors `misconfigured` (the name or an option: the message names it), `unsupported` (the
-  /// backend has no readers: `Capabilities::shared_mode`; it keeps no name for nobody:
+  /// @param options apply to the holds that this handle takes
+  /// @errors `misconfigured` (the message names the name or the option), `unsupported` (the backend
+  /// has no readers, see `Capabilities::shared_mode`, or cannot reserve a name, see
   /// `Capabilities::min_hold`), `closed`
   [[nodiscard]] Lock make_lock(std::string_view name, const LockOptions& options = {});
 
-  /// Calls a function while it holds the lock of a name, and frees the lock afterwards, even if the
-  /// function throws. Waits for the lock without limit.
+  /// Calls a function while it holds a lock. Unlocks afterwards, even if the function throws. Waits
+  /// for the lock without limit.
   ///
-  /// @param name as of `make_lock()`
-  /// @param body is called in this thread, with `Guard&` (for its token and its loss) or with
-  /// nothing
-  /// @return what `body` returns, in an optional; for a `body` without a result: true
-  /// @errors as `make_lock()` and `Lock::lock()`, thrown as `Error`; what `body` throws passes
-  /// @blocking as `Lock::lock()`, and as long as `body` takes
+  /// @param name as for `make_lock()`
+  /// @param body is called in this thread, with `Guard&` (for the token and the loss) or without an
+  /// argument
+  /// @return an optional with the result of `body`; true if `body` returns nothing
+  /// @errors as `make_lock()` and `Lock::lock()`, thrown as `Error`; an exception of `body` passes
+  /// through
+  /// @blocking As `Lock::lock()`, and for as long as `body` takes.
   template <class Body>
   auto with_lock(std::string_view name, Body&& body) {
     return call_with(Guard(*this, name), std::forward<Body>(body));
   }
-  /// The same with options: `with_lock("orders/42", {.wait = 2s}, ship)`.
+  /// As above, with the options of the acquisition and of the lock:
+  /// `with_lock("orders/42", {.wait = 2s}, ship)`.
   ///
-  /// @param options wait, stop, owner
-  /// @param lock as of `make_lock()`
-  /// @return what `body` returns, in an optional; empty if the time ran out before the lock
-  /// was free, or the wait was stopped: then `body` was not called. For a `body` without a result:
-  /// whether it was called. A `body` that returns a bool does not compile
+  /// @return an optional with the result of `body`. It is empty, and `body` was not called, if the
+  /// time ran out before the lock was free or if the wait was stopped. If `body` returns nothing:
+  /// true if it was called. A `body` that returns a bool does not compile
   template <class Body>
   [[nodiscard]] auto with_lock(std::string_view name, const AcquireOptions& options, Body&& body) {
     return call_with(Guard(*this, name, options), std::forward<Body>(body));
@@ -129,113 +133,123 @@ class MORTISE_API Client {
     return call_with(Guard(*this, name, options, lock), std::forward<Body>(body));
   }
 
-  /// Makes a reader's and a writer's handle on a name; touches no server.
+  /// Makes a handle for readers and a handle for writers on one name. Contacts no server.
   ///
-  /// @param name, options as those of `make_lock()`; the mode is that of each handle
+  /// @param name, options as for `make_lock()`; each handle has its own mode
   /// @errors as `make_lock()`
   [[nodiscard]] ReadWriteLock make_read_write_lock(std::string_view name,
                                                    const LockOptions& options = {});
 
-  /// Makes a handle on a semaphore; touches no server.
+  /// Makes a handle on a semaphore. Contacts no server.
   ///
-  /// @param name 1 to 512 bytes of any value; not in the space of the locks' names
-  /// @param permits how many there are, 1 to 10,000; the same in every process
-  /// @param options of the permits, as of a lock's holds; `mode` and `min_hold` are a lock's alone
-  /// @errors `misconfigured` (the name, the number or an option: the message names it),
-  /// `unsupported` (the backend has none: `Capabilities::permits`), `closed`
+  /// @param name 1 to 512 bytes of any value; a semaphore and a lock of the same name are
+  /// independent
+  /// @param permits the number of permits, 1 to 10,000; the same in every process
+  /// @param options apply to the permits as to the holds of a lock; `mode` and `min_hold` are for
+  /// locks only
+  /// @errors `misconfigured` (the message names the name, the number or the option), `unsupported`
+  /// (the backend has no semaphores: `Capabilities::permits`), `closed`
   [[nodiscard]] Semaphore make_semaphore(std::string_view name, std::uint32_t permits,
                                          const LockOptions& options = {});
 
-  /// Makes a handle on a key that is run once; touches no server.
+  /// Makes a handle on a key that runs once. Contacts no server.
   ///
-  /// @param key 1 to 512 bytes of any value; not in the space of the locks' names
-  /// @param options of the runs that are begun by this handle
-  /// @errors `misconfigured` (the key or an option: the message names it), `unsupported` (the
-  /// backend has no memory: `Capabilities::once`), `closed`
+  /// @param key 1 to 512 bytes of any value; a key and a lock of the same name are independent
+  /// @param options apply to the runs that this handle begins
+  /// @errors `misconfigured` (the message names the key or the option), `unsupported` (the backend
+  /// cannot remember keys: `Capabilities::once`), `closed`
   [[nodiscard]] Once make_once(std::string_view key, const OnceOptions& options = {});
 
-  /// Connects, if need be, and asks the backend whether locks can be taken and given back, with the
+  /// Connects if necessary. Then asks the backend whether it can grant and release locks with the
   /// shortest lease of this client's handles.
   /// @param wait the longest wait, > 0
   /// @errors `unavailable`, `denied`, `misconfigured`, `unsupported`, `exhausted`, `protocol`,
   /// `closed`
-  /// @blocking at most `wait`
+  /// @blocking At most `wait`.
   void check(std::chrono::nanoseconds wait = std::chrono::seconds(5));
-  /// The same without exceptions.
+  /// As above without exceptions.
   void check(std::error_code& ec) { check(std::chrono::seconds(5), ec); }
   void check(std::chrono::nanoseconds wait, std::error_code& ec);
 
-  /// @return what the backend promises; some answers are `unknown` before the first connection.
+  /// @return the properties of the backend; some are `unknown` before the first connection.
   [[nodiscard]] Capabilities capabilities() const;
 
-  /// What this client holds and waits for, from its own memory: which names, since when, how many
-  /// threads wait for each, and why renewals fail. Works while the store is down.
+  /// Returns what this client holds and waits for: the names, for how long, how many threads wait
+  /// for each, and why renewals fail. The client reads its own memory, so this works while the
+  /// store is down.
   ///
   /// @return see `Snapshot`; empty after `close()`, and in a forked child
-  /// @blocking for no request; its cost grows with the number of names that are held or waited for
+  /// @blocking Sends no request. The cost grows with the number of names that the client holds or
+  /// waits for.
   [[nodiscard]] Snapshot snapshot() const;
-  /// Makes a function that returns what `snapshot()` would. The function may outlive the client,
-  /// and returns an empty snapshot then. For metrics that are read by another thread.
+  /// Makes a function that returns the current `snapshot()`, for metrics that another thread reads.
+  /// The function may outlive the client. It then returns an empty snapshot.
   [[nodiscard]] std::function<Snapshot()> snapshot_source() const;
 
-  /// For administrators: names that are held, one page of them, without keeping the store from
-  /// others: of locks, of semaphores, or of keys that are run, by `ListOptions::mode`. Go on with
-  /// `NamePage::cursor` until it is empty.
+  /// For administrators: returns one page of the names that are held. `ListOptions::mode` selects
+  /// locks, semaphores or keys. Pass `NamePage::cursor` to get the next page, until the cursor is
+  /// empty. A page is short work for the store, so other clients are not delayed.
   ///
-  /// A name that is held all the while is in one page at least, and in no other but where
-  /// the backend's page says so (Redis). One that is taken or freed meanwhile may be there or not.
-  /// @param prefix what each name begins with, of any bytes, up to 512; empty = all
+  /// A name that is held during the whole listing appears at least once. It appears exactly once,
+  /// except on Redis (see docs/stores/redis.md). A name that is taken or freed during the listing
+  /// may be missing.
+  /// @param prefix the first bytes of each name, up to 512 bytes of any value; empty means all
+  /// names
   /// @param options see `ListOptions`
-  /// @errors `misconfigured` (an option, a prefix or a cursor that cannot be: the message names
-  /// it), `unsupported` (`Capabilities::lists`; the store has no semaphores or no keys),
-  /// `unavailable`, `denied` (listing needs rights of its own: see the backend's page), `protocol`,
-  /// `exhausted`, `closed`
-  /// @blocking at most `ListOptions::wait`
+  /// @errors `misconfigured` (the message names the option, prefix or cursor), `unsupported`
+  /// (`Capabilities::lists`, or the store has no semaphores or no keys), `unavailable`, `denied`
+  /// (listing needs its own permissions, see the page of the store), `protocol`, `exhausted`,
+  /// `closed`
+  /// @blocking At most `ListOptions::wait`.
   [[nodiscard]] NamePage list(std::string_view prefix = {}, const ListOptions& options = {}) const;
-  /// The same without exceptions; an empty page where `ec` is set.
+  /// As above without exceptions. The page is empty if `ec` is set.
   [[nodiscard]] NamePage list(std::string_view prefix, const ListOptions& options,
                               std::error_code& ec) const;
 
-  /// For administrators: who holds and who waits for a lock, for permits, or for a key, by
-  /// `QueueOptions::mode`. One name can be all three, and each has a queue of its own.
+  /// For administrators: returns the holders and the waiters of one name. `QueueOptions::mode`
+  /// selects a lock, a semaphore or a key. All three can have the same name, and each has its own
+  /// queue.
   ///
   /// @param name 1 to 512 bytes of any value
   /// @param options see `QueueOptions`
-  /// @return what was so at some moment during the call
-  /// @errors as `list()`; `unsupported` goes by `Capabilities::queues`
-  /// @blocking at most `QueueOptions::wait`
+  /// @return the state at some moment during the call
+  /// @errors as `list()`; `unsupported` depends on `Capabilities::queues`
+  /// @blocking At most `QueueOptions::wait`.
   [[nodiscard]] NameQueue queue(std::string_view name, const QueueOptions& options = {}) const;
-  /// The same without exceptions; an empty queue where `ec` is set.
+  /// As above without exceptions. The queue is empty if `ec` is set.
   [[nodiscard]] NameQueue queue(std::string_view name, const QueueOptions& options,
                                 std::error_code& ec) const;
 
-  /// For administrators: takes a lock from all who hold it, this client included; or ends one
-  /// permit of a semaphore, or the run of a key, by `ForceOptions::mode`. Every later token is
-  /// larger. The holder's `lost()` fires at its next renewal at the latest. Until then, only a
-  /// store that checks tokens refuses what the holder does.
+  /// For administrators: ends the holds of a lock, including holds of this client. With
+  /// `ForceOptions::mode` it ends one permit of a semaphore, or the run of a key. Every later token
+  /// is larger. The holder's `lost()` fires at its next renewal at the latest. Until then, only a
+  /// store that checks tokens refuses the writes of that holder.
   ///
-  /// A key stays pending: the next caller, or the first waiter, runs it with `Run::number()` one
-  /// larger, and the former runner can no longer record an outcome.
+  /// A key stays pending. The next caller, or the first waiter, runs it with a `Run::number()` that
+  /// is one larger. The former runner can no longer record an outcome.
   ///
   /// @param name 1 to 512 bytes of any value
-  /// @param options which hold, and how long to wait
-  /// @return whose holds were ended, of several readers the first; empty = none, or not those meant
-  /// @errors as `list()`; `unsupported` goes by `Capabilities::forces`. `misconfigured`: a permit
-  /// without its token. `in_doubt`: no answer came; the hold may have been ended, and no other has
-  /// been
-  /// @blocking at most `ForceOptions::wait`
+  /// @param options the hold to end, and how long to wait
+  /// @return the holders whose holds were ended; for several readers, only the first. Empty if no
+  /// hold was found, or if the hold that was found is not the one in `ForceOptions::of`
+  /// @errors as `list()`; `unsupported` depends on `Capabilities::forces`. `misconfigured`: a
+  /// permit without its token. `in_doubt`: no answer came. The hold may have ended. No other hold
+  /// was ended
+  /// @blocking At most `ForceOptions::wait`.
   std::vector<Holder> force_release(std::string_view name, const ForceOptions& options = {});
-  /// The same without exceptions.
+  /// As above without exceptions.
   std::vector<Holder> force_release(std::string_view name, const ForceOptions& options,
                                     std::error_code& ec);
 
-  /// Ends the client: waiters return with `closed`, live holds are released at the server as far as
-  /// it answers (or kept, where `LockOptions::min_hold` is not over) and count as lost (`lost()`
-  /// fires), every later acquisition fails with `closed`.
+  /// Ends the client. Waiting calls return with `closed`. The client releases its holds at the
+  /// server, as far as the server answers. If a `LockOptions::min_hold` has not elapsed, the store
+  /// keeps that name reserved. All holds count as lost (`lost()` fires). Every later acquisition
+  /// fails with `closed`.
   ///
-  /// `unlock()` and destructors are silent afterwards. Idempotent: a second call returns when the
-  /// first has ended. May be called from a callback, where it waits for no other.
-  /// @blocking bounded by two command time-outs
+  /// After the call `unlock()` and destructors report no error. A second call returns when the
+  /// first has ended. A callback may call it. If another thread already closes the client, the call
+  /// from the callback returns at once.
+  /// @blocking At most two command timeouts, about 2 s.
   void close() noexcept;
 
  private:

@@ -9,10 +9,10 @@
 
 namespace mortise {
 
-/// A wait without end.
+/// A wait without an end.
 inline constexpr std::chrono::nanoseconds forever = std::chrono::nanoseconds::max();
 
-/// Does not compile: a number says nothing about seconds or milliseconds.
+/// Does not compile, because a plain number can mean seconds or milliseconds.
 template <class Number>
 constexpr void refuse_number_without_unit() {
   static_assert(!std::is_arithmetic_v<Number>,
@@ -20,9 +20,9 @@ constexpr void refuse_number_without_unit() {
                 "`using namespace std::chrono_literals` makes both available");
 }
 
-/// The type of every time in a struct of options: a `Duration`, made of any `std::chrono` duration
-/// that converts to it without loss; a time that does not fit becomes the longest one. `{.lease =
-/// 30}` fails to compile with a sentence.
+/// The type of every time in a struct of options. It is a `Duration`, made from any `std::chrono`
+/// duration that converts to it without loss. A time that does not fit becomes the longest one.
+/// `{.lease = 30}` fails to compile, and the message explains why.
 template <class Duration>
 struct TimeOption : Duration {
   template <class Rep, class Period>
@@ -33,7 +33,8 @@ struct TimeOption : Duration {
   constexpr TimeOption(Number) : Duration() { refuse_number_without_unit<Number>(); }
 
  private:
-  /// The conversion of the standard wraps: the longest time in hours would become a negative one.
+  /// Converts without overflow. The standard's conversion turns the longest time in hours into a
+  /// negative one.
   template <class Rep, class Period>
   static constexpr Duration fitted(const std::chrono::duration<Rep, Period>& time) {
     using Wide = std::chrono::duration<double, typename Duration::period>;
@@ -43,12 +44,12 @@ struct TimeOption : Duration {
   }
 };
 
-/// @return any duration as a wait in nanoseconds, rounded up. A duration that does not fit is a
-/// wait without end; one below zero, or one that is not a number, is no wait.
+/// @return any duration as a wait in nanoseconds, rounded up. A duration that does not fit becomes
+/// `forever`. A duration below zero, or one that is not a number, becomes zero.
 template <class Rep, class Period>
 [[nodiscard]] constexpr std::chrono::nanoseconds wait_of(
     const std::chrono::duration<Rep, Period>& wait) {
-  // Compared as floating point, which no duration overflows.
+  // Compared as floating point, because that type does not overflow for any duration.
   using Seconds = std::chrono::duration<double>;
   constexpr Seconds longest = std::chrono::hours(24 * 365 * 100);
   const auto seconds = std::chrono::duration_cast<Seconds>(wait);
@@ -63,7 +64,7 @@ requires std::is_arithmetic_v<Number>
   return forever;
 }
 
-/// What `wait_of()` takes.
+/// The types that `wait_of()` accepts.
 template <class T>
 concept Wait = requires(const T& wait) {
   wait_of(wait);

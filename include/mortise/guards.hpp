@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Several locks taken as one: all of them or none, within one time limit, and without a deadlock.
+// Several locks taken as one: all or none, within one time limit, and without a deadlock.
 #pragma once
 
 #include <mortise/error.hpp>
@@ -32,15 +32,15 @@ namespace runtime {
 /// One of several names that are held.
 struct HeldSlot {
   std::shared_ptr<Slot> slot;
-  Mode mode = Mode::exclusive;  ///< by which it is to be unlocked
+  Mode mode = Mode::exclusive;  ///< the mode to unlock with
 };
 }  // namespace runtime
 
 /// The locks of one `lock_all()`: `{from, to}`, or a range such as `std::vector<Lock>`. It is made
-/// of them by itself, and refers to them until the call returns.
+/// implicitly from these, and refers to the locks until the call returns.
 class LockList {
  public:
-  /// One of them: a `Lock`, also a temporary one.
+  /// One of the locks. May be a temporary.
   class Item {
    public:
     Item(Lock& lock) noexcept : lock_(&lock) {}
@@ -56,14 +56,14 @@ class LockList {
     locks_.reserve(items.size());
     for (const Item& item : items) locks_.push_back(item.lock_);
   }
-  /// @param range of locks that live until the call returns, or of references to such locks
+  /// @param range locks that live until the call returns, or references to such locks
   template <class Range>
   requires requires(Range& range) {
     requires std::convertible_to<decltype(*std::begin(range)), Item>;
     requires !std::same_as<decltype(*std::begin(range)), Lock>;
     std::end(range);
   }
-  // NOLINTNEXTLINE(bugprone-forwarding-reference-overload): a list is no range of locks
+  // NOLINTNEXTLINE(bugprone-forwarding-reference-overload): a list is not a range of locks
   LockList(Range&& range) {
     for (auto&& lock : range) locks_.push_back(Item(std::forward<decltype(lock)>(lock)).lock_);
   }
@@ -74,21 +74,21 @@ class LockList {
 };
 
 /// The names of one `lock_all()`: `{"a", "b"}`, or a range such as `std::vector<std::string>`. It
-/// is made of them by itself, and refers to them until the call returns.
+/// is made implicitly from these, and refers to the names until the call returns.
 class NameList {
  public:
   NameList(std::initializer_list<std::string_view> names) : names_(names) {}
-  /// @param range of names that live until the call returns
+  /// @param range names that live until the call returns
   template <class Range>
   requires requires(Range& range) {
     requires std::convertible_to<decltype(*std::begin(range)), std::string_view>;
-    // An iterator of one pass may return a reference to a buffer that it fills again.
+    // A single-pass iterator may return a reference to a buffer that it fills again.
     requires std::forward_iterator<decltype(std::begin(range))>;
     requires std::is_reference_v<decltype(*std::begin(range))> ||
         std::same_as<decltype(*std::begin(range)), std::string_view>;
     std::end(range);
   }
-  // NOLINTNEXTLINE(bugprone-forwarding-reference-overload): a list is no range of names
+  // NOLINTNEXTLINE(bugprone-forwarding-reference-overload): a list is not a range of names
   NameList(Range&& range) : names_(std::begin(range), std::end(range)) {}
 
  private:
@@ -98,60 +98,61 @@ class NameList {
 
 /// One of the holds of `Guards`.
 struct GuardedHold {
-  std::string name{};  ///< of the lock
-  Token token{};       ///< the fencing token; stays after a loss
-  StoreId store{};     ///< which store the hold is in
+  std::string name{};  ///< the name of the lock
+  Token token{};       ///< the fencing token, even after a loss
+  StoreId store{};     ///< the store that has the hold
 };
 
-/// What `lock_all()` has taken; frees all of it when it is destroyed, by whichever thread.
+/// The holds that `lock_all()` has taken. The destructor unlocks all of them, in any thread.
 ///
 /// If the object holds nothing, `error()` says why and `failed_name()` names the lock that failed.
-/// The loss of one hold is seen through its `Lock`: `lock.lost(guards.owner())`.
-/// @thread_safety one thread at a time; `valid_for()` may be called concurrently with itself.
+/// The loss of one hold is reported by its `Lock`: `lock.lost(guards.owner())`.
+/// @thread_safety One thread at a time. `valid_for()` may be called concurrently with itself.
 class MORTISE_API Guards {
  public:
-  /// Holds nothing.
+  /// Makes an object that holds nothing.
   Guards() noexcept;
   Guards(Guards&& other) noexcept;
-  /// Frees what it held before it takes over.
+  /// Unlocks its own holds first, then takes over the others.
   Guards& operator=(Guards&& other) noexcept;
   Guards(const Guards&) = delete;
   Guards& operator=(const Guards&) = delete;
-  /// Frees the holds as `unlock()` does.
+  /// Unlocks as `unlock()` does.
   ~Guards();
 
-  /// @return whether all locks were taken, and not released since. It says nothing about loss.
+  /// @return true if all locks were taken and not unlocked since. A loss does not change this.
   [[nodiscard]] explicit operator bool() const noexcept { return holds_; }
-  /// Frees all holds now, in one flight of requests where the backend can.
+  /// Unlocks all holds now. Sends all requests together if the backend can do so. Never throws.
   ///
-  /// @return what was found: `released` where that is so of each; else `was_lost`, also where it
-  /// held nothing; else `unknown`. Never throws, and is bounded by one command time-out, whatever
-  /// the number of locks.
+  /// @return `released` if that is the result of every lock. Otherwise `was_lost` if any hold was
+  /// lost, or if the object held nothing. Otherwise `unknown`
+  /// @blocking At most one command timeout, for any number of locks.
   Released unlock() noexcept;
 
-  /// @return for how many locks it has to unlock, one that was named twice counted twice.
+  /// @return the number of locks that it has to unlock; a lock that was passed twice counts twice.
   [[nodiscard]] std::size_t size() const noexcept { return slots_.size(); }
-  /// @return for how long all holds are certain to stand unless they are renewed: the shortest of
-  /// `Lock::valid_for()`; zero where it holds nothing, `nanoseconds::max()` for no lock at all.
+  /// @return how long all holds are certain to last without another renewal: the shortest
+  /// `Lock::valid_for()`. Zero if nothing is held. `nanoseconds::max()` if the list of locks was
+  /// empty.
   [[nodiscard]] std::chrono::nanoseconds valid_for() const noexcept;
-  /// @return the fencing token of the lock of that name; empty if nothing is held. Stays after a
-  /// loss.
-  /// @errors `misconfigured`: none of the held locks has that name, or several stores have one of
-  /// that name (then use `holds()`), thrown as `Error`
+  /// @return the fencing token of the lock with that name, even after a loss; empty if nothing is
+  /// held.
+  /// @errors `misconfigured`, thrown as `Error`: no lock in the list has that name, or locks in
+  /// several stores have it (use `holds()` then)
   [[nodiscard]] Token token(std::string_view name) const;
-  /// @return each hold once, in the order of the names; nothing if nothing is held.
+  /// @return each hold once, in the order of the names; empty if nothing is held.
   [[nodiscard]] std::vector<GuardedHold> holds() const;
-  /// @return who takes part as the owner of the holds.
+  /// @return the owner of the holds.
   [[nodiscard]] Owner owner() const noexcept { return owner_; }
 
-  /// @return why it holds nothing; clear for what holds or was released.
+  /// @return why it holds nothing; clear if it holds the locks or has unlocked them.
   [[nodiscard]] const std::error_code& error() const noexcept { return failure_.code; }
-  /// @return the words to `error()`: which lock, what failed, and why.
+  /// @return the message for `error()`: the lock, and the reason.
   [[nodiscard]] std::string error_text() const { return failure_.words(); }
-  /// @return the name of the lock of which `error()` is told: by contention, of the one that was
+  /// @return the name of the lock that caused `error()`. After a timeout this is the lock that was
   /// busy.
   [[nodiscard]] const std::string& failed_name() const noexcept { return failed_name_; }
-  /// @return who held that lock when it was seen last, as far as the backend told; empty otherwise.
+  /// @return the last known holder of that lock, if the backend named it; else empty.
   [[nodiscard]] const std::optional<Holder>& holder() const noexcept { return holder_; }
 
  private:
@@ -177,30 +178,33 @@ class MORTISE_API Guards {
 
 /// Takes all of the locks, or none.
 ///
-/// They may be of different clients and backends. They are taken by their names' order, whatever
-/// the order of the arguments, so that callers who want some of the same never wait for each other
-/// in a circle; one that is named twice is re-entered, but not as a reader and exclusively at once
-/// (`misconfigured`). All are asked for in one flight, so that
-/// eight take about the time of one. Where one is busy the others are given back, and the call
-/// waits for that one, while it holds none of them; where that repeats itself it keeps those that
-/// come first by name. What the owner held before the call stays held while it waits.
+/// The locks may belong to different clients and backends. The library takes them in the order of
+/// their names, not in the order of the arguments. So callers that want some of the same locks
+/// never wait for each other in a circle. A lock that is named twice is re-entered. If a list names
+/// one lock both as a reader and exclusively, the call fails with `misconfigured`.
 ///
-/// Locks of one name at different stores go by what the stores are called, so give the stores the
-/// same URLs in all processes. Two clients of one store are two parties, also in one process: a
-/// name that is wanted of both is never had.
-/// @param locks `{from, to}`, or a range of locks; they need not outlive the call; none at all is
+/// All requests are sent together, so eight locks take about as long as one. If a lock is busy, the
+/// call gives the other locks back and waits for the busy one. It holds none of the locks during
+/// that wait. If this happens again, the call keeps the locks that come before the busy one in the
+/// order of names. Locks that the owner held before the call stay held.
+///
+/// Locks of the same name in different stores are ordered by the description of the store. So use
+/// the same URLs in all processes. Do not pass the same name through two clients of one store: they
+/// exclude each other, so the call can never succeed.
+/// @param locks `{from, to}`, or a range of locks. They need not outlive the call. An empty list is
 /// success
-/// @param options one time limit and stop token for all; the owner of each
-/// @return what it took. Where it did not by contention, it converts to false, tells `timeout` or
-/// `cancelled`, and which lock was busy, in `failed_name()` and `holder()`
-/// @errors as `Lock::lock()` of any of them, thrown as `Error` whose words begin with the name;
-/// contention is not thrown
-/// @blocking as long as `options.wait` says (+ 50 ms in every fault); where that is zero or less,
-/// at most one command time-out. What has to be given back is sent by then; its answers the client
-/// awaits in the background
+/// @param options one time limit and one stop token for all, and the owner of each lock
+/// @return the holds. If another owner held one of the locks until the time was up, or the wait was
+/// stopped, the result converts to false: `error()` is `timeout` or `cancelled`, and
+/// `failed_name()` and `holder()` name the busy lock and its holder
+/// @errors as `Lock::lock()` of any of them, thrown as an `Error` whose message begins with the
+/// name; contention is not thrown
+/// @blocking At most `options.wait` plus 50 ms, in every fault. If `options.wait` is zero or less,
+/// at most one command timeout plus 50 ms. The call sends all requests that give locks back before
+/// it returns. The client reads their answers in the background.
 [[nodiscard]] MORTISE_API Guards lock_all(const LockList& locks,
                                           const AcquireOptions& options = {});
-/// The same without exceptions: `ec` equals `error()`.
+/// As above without exceptions. `ec` equals `error()`.
 [[nodiscard]] MORTISE_API Guards lock_all(const LockList& locks, const AcquireOptions& options,
                                           std::error_code& ec);
 
@@ -208,16 +212,16 @@ class MORTISE_API Guards {
 /// `lock_all(client, {"accounts/1", "accounts/2"}, {.wait = 2s})`.
 ///
 /// @param client makes the locks
-/// @param names as of `Client::make_lock()`
+/// @param names as for `Client::make_lock()`
 /// @param options as above
-/// @param lock as of `Client::make_lock()`, the same for each
+/// @param lock as for `Client::make_lock()`, the same for each lock
 /// @return as above
 /// @errors as `Client::make_lock()`, and as above
-/// @blocking as above
+/// @blocking As above.
 [[nodiscard]] MORTISE_API Guards lock_all(Client& client, const NameList& names,
                                           const AcquireOptions& options = {},
                                           const LockOptions& lock = {});
-/// The same without exceptions: `ec` equals `error()`.
+/// As above without exceptions. `ec` equals `error()`.
 [[nodiscard]] MORTISE_API Guards lock_all(Client& client, const NameList& names,
                                           const AcquireOptions& options, const LockOptions& lock,
                                           std::error_code& ec);
@@ -226,7 +230,7 @@ class MORTISE_API Guards {
   return lock_all(client, names, options, {}, ec);
 }
 
-/// Does not compile: the locks belong into one list.
+/// Does not compile. Put the locks into one list.
 template <std::same_as<Lock>... More>
 Guards lock_all(Lock&, Lock&, More&...) {
   static_assert(sizeof...(More) > 1'000'000,

@@ -19,14 +19,15 @@ enum class KeyState : std::uint8_t {
   failed,     ///< the reason is recorded
 };
 
-// GCC 12 warns of an enumerator that is called as something outside, although this one is scoped.
+// GCC 12 warns that an enumerator has the name of an outer declaration, although this enumeration
+// is scoped.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"
-/// Which callers run a key that has an outcome already.
+/// The callers that run a key although it already has an outcome.
 enum class Repeat : std::uint8_t {
   after_failure,  ///< a failed key runs again; a key that succeeded returns its result
-  never,          ///< the first outcome stands, even a failure
-  always,         ///< every caller runs, one at a time, and sees that it is not the first
+  never,          ///< the first outcome stays, even a failure
+  always,         ///< every caller runs, one at a time; `Run::number()` shows that it is not first
 };
 #pragma GCC diagnostic pop
 

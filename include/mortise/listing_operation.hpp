@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// For backends: what administrators ask, as requests that a backend completes.
+// For backends: the questions of administrators, as requests that a backend completes.
 #pragma once
 
 #include <mortise/export.hpp>
@@ -21,13 +21,13 @@ class MORTISE_API Listing : public Operation {
         cursor_(std::move(cursor)),
         limit_(limit),
         mode_(space_of(mode)) {}
-  /// What each name begins with, of any bytes; empty = all.
+  /// The first bytes of each name, of any value; empty means all names.
   [[nodiscard]] const std::string& prefix() const noexcept { return prefix_; }
-  /// What the backend has put into the page before, or a stranger: to be looked at as such.
+  /// The cursor of the previous page, as the backend made it, or any other text. Check it.
   [[nodiscard]] const std::string& cursor() const noexcept { return cursor_; }
-  /// The most names, 1 to `longest_page`.
+  /// The largest number of names, 1 to `longest_page`.
   [[nodiscard]] std::size_t limit() const noexcept { return limit_; }
-  /// Which space of names: `exclusive` (locks), `permit` or `once`.
+  /// The kind of names: `exclusive` (locks), `permit` or `once`.
   [[nodiscard]] Mode mode() const noexcept { return mode_; }
   /// Completes it.
   void answered(NamePage page);
@@ -42,18 +42,18 @@ class MORTISE_API Listing : public Operation {
   NamePage page_;
 };
 
-/// "Who holds this name, and who waits for it?"
+/// "Which clients hold this name, and which wait for it?"
 class MORTISE_API QueueLook : public Operation {
  public:
   QueueLook(std::string name, std::size_t limit, Mode mode = Mode::exclusive)
       : name_(std::move(name)), limit_(limit), mode_(space_of(mode)) {}
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
-  /// The most holders, and the most waiters.
+  /// The largest number of holders, and of waiters.
   [[nodiscard]] std::size_t limit() const noexcept { return limit_; }
-  /// Whose name it is: `exclusive` (a lock's), `permit` or `once`.
+  /// The kind of the name: `exclusive` (a lock), `permit` or `once`.
   [[nodiscard]] Mode mode() const noexcept { return mode_; }
-  /// Completes it. The backend sets the mode of an entry for locks only: in the queue of a
-  /// semaphore or a key each entry has the mode of the look.
+  /// Completes it. The backend sets the mode of an entry for locks only. In the queue of a
+  /// semaphore or a key each entry gets the mode of this request.
   void answered(NameQueue queue);
   /// @return the answer.
   [[nodiscard]] const NameQueue& queue() const noexcept { return queue_; }
@@ -65,23 +65,23 @@ class MORTISE_API QueueLook : public Operation {
   NameQueue queue_;
 };
 
-/// "End this hold, whoever has it." Answered as an inspection: with the hold that was ended, or
-/// with nothing, where it was over or never there. Said again, because an answer was lost, it ends
-/// no hold that came after the one that it has found.
+/// "End this hold of any owner." The answer is that of an inspection: the hold that was ended, or
+/// nothing if it had already ended or never existed. A retry after a lost reply ends only the hold
+/// that the first request found, and no later one.
 ///
-/// A key whose run was ended stays pending, as after the death of its runner: the next caller runs
-/// it, with the next number.
+/// A key whose run was ended stays pending, as after the death of its runner. The next caller runs
+/// it with the next number.
 class MORTISE_API ForcedRelease : public Inspection {
  public:
   explicit ForcedRelease(std::string name, Token of = {}, Mode mode = Mode::exclusive)
       : Inspection(std::move(name)), of_(of), mode_(space_of(mode)) {}
-  /// The hold that is meant, and no other; 0 = whichever is found.
+  /// The token of the hold to end; 0 means the hold that is found.
   [[nodiscard]] Token of() const noexcept { return of_; }
-  /// Whose name it is: `exclusive` (a lock's), `permit` or `once`. The library sets the token of a
-  /// permit.
+  /// The kind of the name: `exclusive` (a lock), `permit` or `once`. The library always sets the
+  /// token of a permit.
   [[nodiscard]] Mode mode() const noexcept { return mode_; }
-  /// @return whether that hold is the one. Of a token the store knows the grant alone, and not how
-  /// often it was passed on inside its client.
+  /// @return true if this request means the hold with that token. The store knows only the grant of
+  /// a token, and not how often the client passed the hold on.
   [[nodiscard]] bool means(Token found) const noexcept;
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The lock on one name. Meets the standard's Lockable and TimedLockable, so that std::unique_lock,
+// The lock of one name. It meets the standard's Lockable and TimedLockable, so std::unique_lock,
 // std::scoped_lock and std::lock_guard work on it as on a std::recursive_timed_mutex.
 #pragma once
 
@@ -31,94 +31,105 @@ class Client;
 class Guard;
 class Guards;
 
-/// A handle on one name of one client; get it from `Client::make_lock()`.
+/// A handle on the lock of one name. `Client::make_lock()` returns it.
 ///
-/// Two handles of one name and one client are the same lock. The options belong to the handle;
-/// those of the outermost acquisition rule the hold, a re-entry changes nothing but the count.
+/// Two handles of the same name and the same client are the same lock. Each handle has its own
+/// options. The options of the outermost acquisition apply to the hold. A re-entry changes only the
+/// count.
 ///
-/// What one owner sees of a name (its *hold*), and what each event does to it:
+/// A *hold* is one owner's possession of the lock. Each event changes it as follows:
 ///
-/// | state \ event   | lock / try_lock      | unlock         | renewal acknowledged | deadline passes, server says no, or max_hold |
+/// | state \ event   | lock / try_lock      | unlock         | renewal acknowledged | deadline passes, server reports a loss, or max_hold |
 /// |-----------------|----------------------|----------------|----------------------|--------------------------|
 /// | free            | -> waiting -> held   | `not_owner`    | -                    | -                        |
 /// | waiting         | (the caller blocks)  | `not_owner`    | -                    | -                        |
 /// | held            | held, count + 1      | count - 1; at 0 -> free | held, later deadline | -> lost         |
 /// | jeopardy (renewal overdue) | as held   | as held        | -> held              | -> lost                  |
-/// | lost            | fails with `lost`    | count - 1, silently; at 0 -> free | stays lost | stays lost      |
-/// | closed or forked client | fails with `closed` | silent  | -                    | -                        |
+/// | lost            | fails with `lost`    | count - 1, no error; at 0 -> free | stays lost | stays lost      |
+/// | closed or forked client | fails with `closed` | no error | -                   | -                        |
 ///
-/// A handle with `Mode::shared` is a reader's. Readers hold the name together and exclude exclusive
-/// owners only; in both directions who comes later waits behind who waits already, inside the
-/// process and between clients, so that neither side starves. The two modes are two holds: every
-/// member tells and ends the one of its handle's own mode. Beside the table above:
-/// - the first reader of a client takes the hold with one round trip, the others join it with none;
-/// - an exclusive owner may take the name shared too, and release the exclusive hold afterwards: it
-///   goes on as a reader, and nobody was the owner in between (a downgrade);
-/// - a reader that asks for the name exclusively is refused with `unsupported`: two of them would
-///   wait for each other for ever. Unlock first.
+/// A handle with `Mode::shared` is a reader's handle. Readers hold the name together and exclude
+/// only exclusive owners. If a writer waits, a reader that arrives later waits as well. A writer
+/// waits for the readers before it. So neither side starves, inside a process and between clients.
+///
+/// Shared and exclusive holds are separate: each member function acts on the hold of its handle's
+/// mode. Three rules complete the table:
+/// - The first reader of a client takes the shared hold with one round trip. Other readers of that
+///   client join it without a round trip.
+/// - An exclusive owner may take the name as a reader as well, and then release the exclusive hold.
+///   The owner continues as a reader, and no other owner holds the name in between (a downgrade).
+/// - A reader that asks for the exclusive hold gets `unsupported`, because two such readers would
+///   wait for each other indefinitely. Unlock the shared hold first.
+///
 /// `ReadWriteLock` has both handles.
 ///
-/// `lost` leaves the name at once: other owners may acquire it while this owner still has to
-/// unlock.
+/// A lost hold leaves the name at once. Other owners can acquire the name although this owner still
+/// has to unlock.
 ///
-/// A thread that ends while it holds leaves a hold that nobody can unlock. It is not renewed any
-/// more, ends with its lease, and is told as lost; where the backend has no leases it is freed
-/// within `LockOptions::lease`. That goes for whatever was taken as the calling thread, by
-/// `std::unique_lock` too, wherever that was moved; not for a `Guard`, nor for `Owner::unique()`,
-/// which others can still unlock.
+/// If a thread ends while it holds the lock, no other thread can unlock the hold. The library stops
+/// renewing it. The hold ends when its lease ends, and is reported as lost. If the backend has no
+/// leases, the library frees the hold within `LockOptions::lease` + 1 s. This applies to every hold
+/// that the calling thread owns, including one in a `std::unique_lock` that was moved to another
+/// thread. It does not apply to a `Guard` or to `Owner::unique()`, because another thread can still
+/// unlock such a hold.
 ///
-/// A lock that rests on a lease can be lost while its holder works. Look at `valid_for()` or
-/// `lost()` before a step that cannot be undone, and hand `token()` to the store, which refuses
-/// older ones: a pause between the look and the step can only be caught there.
+/// A hold with a lease can be lost while its holder works. Check `valid_for()` or `lost()` before a
+/// step that cannot be undone. Pass `token()` to the store that you change, so that it can refuse
+/// smaller tokens. Only that store can catch a pause between the check and the step.
 ///
-/// @thread_safety every member may be called concurrently, also on one object; moving and
-/// destroying need exclusion, as for any object. No member may be called on a moved-from handle.
+/// @thread_safety Every member may be called concurrently, even on one object. Moving and
+/// destroying need exclusive access, as for any object. No member may be called on a moved-from
+/// handle.
 class MORTISE_WARN_UNUSED MORTISE_API Lock {
  public:
   Lock(Lock&&) noexcept;
   Lock& operator=(Lock&&) noexcept;
-  /// Frees nothing: a hold outlives the handle and is found again by the next handle of the name.
+  /// Does not unlock. A hold outlives its handle, and the next handle of the name finds it again.
   ~Lock();
 
   /// Waits until the calling thread holds the lock.
   ///
-  /// Re-enters at once, without a round trip, where the thread holds it already.
-  /// @errors `unavailable` (no connection for `ClientOptions::give_up`), `denied`, `lost` (an
-  /// earlier hold of this thread was lost and is not unlocked yet), `in_doubt`, `misconfigured`,
+  /// If the thread already holds it, the call re-enters at once, without a round trip.
+  /// @errors `unavailable` (no connection for `ClientOptions::give_up`), `denied`, `lost` (this
+  /// thread has lost an earlier hold and not unlocked it yet), `in_doubt`, `misconfigured`,
   /// `unsupported` (this thread holds the name as a reader), `protocol`, `exhausted`, `closed`
-  /// @blocking yes; in order of arrival within the process
+  /// @blocking Without limit. Callers of one process get the lock in order of arrival.
   void lock();
-  /// The same, reporting through `ec` instead of throwing `Error`; clear on success.
+  /// As above, but reports through `ec` instead of throwing `Error`. `ec` is clear on success.
   void lock(std::error_code& ec);
 
-  /// Takes the lock if it is free now: one round trip, none to re-enter.
+  /// Takes the lock if it is free now. Needs one round trip, or none to re-enter.
   ///
-  /// @return whether the calling thread holds it; `false` is contention, not an error.
-  /// @errors as `lock()`; `unavailable` where there is no connection within a command time-out
-  /// @blocking at most one command time-out, min(1 s, lease/6)
+  /// @return true if the calling thread holds the lock; false if another owner holds it, which is
+  /// not an error
+  /// @errors as `lock()`; `unavailable` if there is no connection within a command timeout;
+  /// `in_doubt` if the request was sent and no answer arrives in time
+  /// @blocking At most one command timeout, min(1 s, lease/6), plus 50 ms.
   [[nodiscard]] bool try_lock();
-  /// The same without exceptions: contention gives `false` and a clear `ec`.
+  /// As above without exceptions. If another owner holds the lock, `ec` is clear.
   [[nodiscard]] bool try_lock(std::error_code& ec);
 
-  /// Waits for the lock at most as long as said (+ 50 ms in every fault).
+  /// Waits for the lock, at most for a given time plus 50 ms. The limit applies in every fault of
+  /// the store and the network.
   ///
-  /// @param wait the longest wait; zero or less = one try
-  /// @return whether the calling thread holds it
+  /// @param wait the longest wait; zero or less means one try
+  /// @return true if the calling thread holds the lock
   /// @errors as `lock()`
   template <class Rep, class Period>
   [[nodiscard]] bool try_lock_for(const std::chrono::duration<Rep, Period>& wait) {
     return acquire({.wait = wait_of(wait)});
   }
-  /// The same without exceptions: contention gives `false` and a clear `ec`.
+  /// As above without exceptions. If another owner holds the lock, `ec` is clear.
   template <class Rep, class Period>
   [[nodiscard]] bool try_lock_for(const std::chrono::duration<Rep, Period>& wait,
                                   std::error_code& ec) {
     return try_for(wait_of(wait), ec);
   }
 
-  /// Waits for the lock until a moment of any clock; where that clock is stepped it is read again.
+  /// Waits for the lock until a moment of any clock. At the end of the wait the call reads that
+  /// clock again. If the clock was set back, the call continues to wait.
   ///
-  /// @return whether the calling thread holds it
+  /// @return true if the calling thread holds the lock
   /// @errors as `lock()`
   template <class C, class Duration>
   [[nodiscard]] bool try_lock_until(const std::chrono::time_point<C, Duration>& until) {
@@ -128,7 +139,7 @@ class MORTISE_WARN_UNUSED MORTISE_API Lock {
       if (left_until(until).count() == 0) return false;
     }
   }
-  /// The same without exceptions: contention gives `false` and a clear `ec`.
+  /// As above without exceptions. If another owner holds the lock, `ec` is clear.
   template <class C, class Duration>
   [[nodiscard]] bool try_lock_until(const std::chrono::time_point<C, Duration>& until,
                                     std::error_code& ec) {
@@ -138,67 +149,72 @@ class MORTISE_WARN_UNUSED MORTISE_API Lock {
     }
   }
 
-  /// Takes the lock with everything that can be said: wait, cancellation, owner.
+  /// Takes the lock with a time limit, a stop token and an owner.
   ///
-  /// @return whether `options.owner` holds it; `false` where it was held by somebody else until the
-  /// time was up or `options.stop` ended the wait
+  /// @return true if `options.owner` holds the lock; false if another owner held it until the time
+  /// was up, or if `options.stop` ended the wait
   /// @errors as `lock()`; contention is not thrown
   [[nodiscard]] bool acquire(const AcquireOptions& options);
-  /// The same without exceptions; `ec` is clear, or tells `timeout` and `cancelled` as well.
+  /// As above without exceptions. `ec` is clear on success. It also receives `timeout` and
+  /// `cancelled`.
   [[nodiscard]] bool acquire(const AcquireOptions& options, std::error_code& ec);
 
-  /// Takes back one `lock()` of the owner; the last one frees the name: by passing it to the next
-  /// waiter of this process, or at the server. (A name with a `LockOptions::min_hold` that is not
-  /// over the store frees when it is; the owner holds it no more.)
+  /// Undoes one `lock()` of the owner. The last unlock frees the name: the library passes it to the
+  /// next waiter of this process, or frees it at the server.
   ///
-  /// Silent where the hold was lost, or the client closed: standard guards call it.
-  /// @param owner who unlocks; default: the calling thread
-  /// @errors `not_owner`, for an owner without a hold; nothing changes then
-  /// @blocking bounded by a command time-out
+  /// If `LockOptions::min_hold` has not elapsed yet, the owner no longer holds the lock, but the
+  /// store keeps the name reserved until it has. If the hold was lost or the client was closed, the
+  /// call reports no error, because the standard guards call it.
+  /// @param owner the owner that unlocks; by default the calling thread
+  /// @errors `not_owner` if the owner has no hold; nothing changes then
+  /// @blocking At most one command timeout.
   void unlock(Owner owner = {});
-  /// The same without exceptions.
+  /// As above without exceptions.
   void unlock(std::error_code& ec, Owner owner = {});
 
-  /// `unlock()` that tells what it found.
+  /// Unlocks as `unlock()` does, and returns what it found.
   ///
-  /// @return `released`, also for an inner unlock of a hold that still stands, and for a name that
-  /// is kept for `LockOptions::min_hold`; `was_lost`;
-  /// `unknown` where the answer did not come, or came to a repetition only, when somebody else had
-  /// the name; and after `Client::close()` or in a forked child
+  /// @return `released` if the hold lasted until now, even if this was an inner unlock, and even if
+  /// the store keeps the name for `LockOptions::min_hold`. `was_lost` if the hold had ended before.
+  /// `unknown` if no reply arrived, or if only a retry was answered and another owner already held
+  /// the name. Also `unknown` after `Client::close()` and in a forked child
   /// @errors `not_owner`
   Released release(Owner owner = {});
-  /// The same without exceptions; an owner without a hold gets `was_lost` beside `not_owner`.
+  /// As above without exceptions. An owner without a hold gets `was_lost`, and `not_owner` in `ec`.
   Released release(std::error_code& ec, Owner owner = {});
 
-  /// @return how many unlocks the owner owes, lost holds included; 0 = no hold.
+  /// @return how many times the owner still has to unlock, lost holds included; 0 without a hold.
   [[nodiscard]] std::size_t hold_count(Owner owner = {}) const;
 
-  /// @return the fencing token of the owner's hold, also after its loss; empty without a hold.
+  /// @return the fencing token of the owner's hold, even after its loss; empty without a hold.
   [[nodiscard]] Token token(Owner owner = {}) const;
 
-  /// Looks at the clock and the hold's own deadline; asks no server.
+  /// Compares the clock with the deadline of the hold. Asks no server.
   ///
-  /// @return how long the owner's hold is certain to stand unless it is renewed; zero from the
-  /// deadline on, for ever, and without a hold; `nanoseconds::max()` where the backend has no
-  /// leases
+  /// @return how long the owner's hold is certain to last without another renewal. From the
+  /// deadline on this is zero and stays zero. Zero without a hold. `nanoseconds::max()` if the
+  /// backend has no leases
   [[nodiscard]] std::chrono::nanoseconds valid_for(Owner owner = {}) const;
 
-  /// @return a token whose stop is requested exactly once, when the owner's hold is lost: as soon
-  /// as that is known, at the deadline at the latest (+ 50 ms). Callbacks run on threads that the
-  /// client has for them and may block, lock, unlock or destroy anything, the `Client` included;
-  /// other holds' losses are told meanwhile, as long as fewer than 64 callbacks of the client
-  /// block. Without a hold: a token for which no stop can be requested.
+  /// Returns a stop token that reports the loss of the owner's hold.
+  ///
+  /// The client requests the stop exactly once: as soon as it knows of the loss, and at the latest
+  /// at the deadline + 50 ms. Callbacks run on threads of the client. They may block, lock, unlock
+  /// or destroy any object, including the `Client`. A callback that blocks does not delay the
+  /// reports about other holds, as long as fewer than 64 callbacks of the client block.
+  /// @return the token; without a hold, one that never requests a stop
   [[nodiscard]] std::stop_token lost(Owner owner = {}) const;
 
-  /// Asks the backend who holds the lock: one round trip.
+  /// Asks the backend for the current holder, with one round trip.
   ///
-  /// @return the holder at some moment during the call; empty = free
+  /// @return the holder at some moment during the call; empty if the lock was free
   /// @errors `unavailable`, `denied`, `protocol`, `closed`
+  /// @blocking At most one second.
   [[nodiscard]] std::optional<Holder> holder() const;
-  /// The same without exceptions.
+  /// As above without exceptions.
   [[nodiscard]] std::optional<Holder> holder(std::error_code& ec) const;
 
-  /// @return the name.
+  /// @return the name of the lock.
   [[nodiscard]] const std::string& name() const noexcept;
 
  private:
@@ -210,16 +226,17 @@ class MORTISE_WARN_UNUSED MORTISE_API Lock {
 
   bool try_for(std::chrono::nanoseconds wait, std::error_code& ec);
 
-  /// The time until a moment; zero if it has come.
+  /// @return the time until a moment; zero if the moment has come.
   template <class C, class Duration>
   static std::chrono::nanoseconds left_until(const std::chrono::time_point<C, Duration>& until) {
-    // Compared as floating point, which no duration overflows.
+    // Compared as floating point, because that type does not overflow for any duration.
     using Seconds = std::chrono::duration<double>;
     const auto now = C::now();
     const auto about = std::chrono::duration_cast<Seconds>(until.time_since_epoch()) -
                        std::chrono::duration_cast<Seconds>(now.time_since_epoch());
     if (wait_of(about) == forever) return forever;
-    // Far in the past, where the exact difference could overflow; near, it is exact.
+    // The exact difference to a moment far in the past could overflow. Near the present it is
+    // exact.
     if (!(about > Seconds(-1))) return std::chrono::nanoseconds(0);
     return wait_of(until - now);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a lock cannot do: remember that the work was done.
+// A lock with a memory: work that is submitted twice is done once, and both callers get its result.
 #pragma once
 
 #include <mortise/error.hpp>
@@ -32,50 +32,51 @@ class Client;
 struct Memory;
 struct Record;
 
-/// A handle on one key of one client; get it from `Client::make_once()`.
+/// A handle on one key of one client. `Client::make_once()` returns it.
 ///
-/// Of all who ask for a key, at most one at a time runs; the outcome that it records is given to
-/// all others, and to whoever asks later, until the store forgets the key:
+/// At most one caller at a time runs a key. Its outcome goes to all other callers that wait, and to
+/// every later caller until the store forgets the key:
 ///
-/// | state               | meaning                          | who comes next                      |
+/// | state               | meaning                          | the next caller                     |
 /// |---------------------|----------------------------------|-------------------------------------|
 /// | absent              | never begun, or forgotten        | runs                                |
-/// | pending             | begun; its runner holds the key  | waits (`OnceOptions::wait`), or is  |
-/// |                     |                                  | told `pending` at once              |
+/// | pending             | begun; its runner holds the key  | waits (`OnceOptions::wait`), or     |
+/// |                     |                                  | gets `pending` at once              |
 /// | pending, lease over | its runner died, or gave it back | runs, with `number()` + 1           |
-/// | succeeded           | the result stands                | gets the result: one round trip, no |
+/// | succeeded           | the result is recorded           | gets the result: one round trip, no |
 /// |                     |                                  | lock; `Repeat::always`: runs        |
-/// | failed              | the reason stands                | runs, with `number()` + 1;          |
+/// | failed              | the reason is recorded           | runs, with `number()` + 1;          |
 /// |                     |                                  | `Repeat::never`: gets the reason    |
 ///
-/// The recorded outcome is at most once; the *body* is at least once: a runner can die after its
-/// effect and before its outcome. So a run with `number()` > 1 first finds out what the earlier one
-/// has done, and each run hands `token()` to whatever it changes. See docs/once.md.
+/// A success is recorded at most once. The *body* runs at least once: a runner can die after its
+/// effect and before its outcome. So a run with `number()` > 1 must first find out what the earlier
+/// run did. Each run should pass `token()` to the store that it changes. See docs/once.md.
 ///
-/// Keys are a space of their own: the key "x" and the lock "x" do not meet.
+/// Keys and locks are separate: the key "x" and the lock "x" are independent.
 ///
-/// @thread_safety every member may be called concurrently, also on one object; moving and
-/// destroying need exclusion, as for any object. No member may be called on a moved-from handle.
+/// @thread_safety Every member may be called concurrently, even on one object. Moving and
+/// destroying need exclusive access, as for any object. No member may be called on a moved-from
+/// handle.
 class MORTISE_WARN_UNUSED MORTISE_API Once {
  public:
   Once(Once&&) noexcept;
   Once& operator=(Once&&) noexcept;
-  /// Ends nothing: a run outlives the handle.
+  /// Ends no run. A run outlives its handle.
   ~Once();
 
-  /// Runs the key, or tells what is remembered of it.
+  /// Runs the key, or returns its recorded outcome.
   ///
-  /// @param body is called at most once, in this thread, with `Run&` or with nothing. What it
-  /// returns (something that converts to `std::string_view`, or nothing) is recorded as the result,
-  /// unless it has concluded the run by itself; where it has done so in a transaction
-  /// (`postgres::conclude()`), what was committed is the outcome, or it is `lost()` if nothing was,
-  /// whatever the body returns. What it throws is recorded as the failure, by its
-  /// `what()` (the first 65,536 bytes), and thrown on.
-  /// @return what became of the key; `pending` where somebody else runs it and the time was up, or
-  /// the wait was stopped
-  /// @errors as `begin()` and `Run::succeed()`; a result that is too long is recorded as a failure
-  /// with those words and reported as `misconfigured`. What the body throws passes through.
-  /// @blocking as `begin()`, and as long as the body takes
+  /// @param body is called at most once, in this thread, with `Run&` or without an argument. Its
+  /// return value is recorded as the result: a type that converts to `std::string_view`, or
+  /// nothing. If the body throws, the run has failed: the first 65,536 bytes of the exception's
+  /// `what()` are recorded as the reason, and the exception passes through. If the body has
+  /// concluded the run itself, its return value is ignored. After `postgres::conclude()` the
+  /// outcome is what its transaction committed; if it committed nothing, the outcome is `lost()`
+  /// @return the outcome of the key; `pending` if another caller ran the key until the time was up,
+  /// or if the wait was stopped
+  /// @errors as `begin()` and `Run::succeed()`. A result that is too long is recorded as a failure,
+  /// and the call fails with `misconfigured`. An exception of the body passes through
+  /// @blocking As `begin()`, and for as long as the body takes.
   template <class Body>
   Outcome run(Body&& body) {
     Run run = begin();
@@ -83,8 +84,8 @@ class MORTISE_WARN_UNUSED MORTISE_API Once {
     raise_after(run);
     return run.outcome();
   }
-  /// The same, reporting through `ec` instead of throwing `Error`; clear on every outcome. What
-  /// the body throws passes through.
+  /// As above, but reports through `ec` instead of throwing `Error`. `ec` is clear for every
+  /// outcome. An exception of the body passes through.
   template <class Body>
   Outcome run(Body&& body, std::error_code& ec) {
     Run run = begin(ec);
@@ -95,35 +96,38 @@ class MORTISE_WARN_UNUSED MORTISE_API Once {
     return run.outcome();
   }
 
-  /// Begins a run, for those who cannot put their work into one function.
+  /// Begins a run by hand, for work that does not fit into one function.
   ///
-  /// @return an open run where the caller is to do the work; else one whose `outcome()` says what
-  /// is remembered, or `pending`, with `error()` `timeout` or `cancelled`
-  /// @errors `mismatch` (the key is remembered with another fingerprint; nothing changed),
-  /// `unsupported` (this thread runs the key already, and would wait for itself), `unavailable` (no
-  /// connection for `ClientOptions::give_up`, or within a command time-out where it does not wait),
-  /// `denied`, `in_doubt`, `misconfigured`, `protocol`, `exhausted`, `closed`
-  /// @blocking as long as `OnceOptions::wait`; in order of arrival within the process
+  /// @return an open run if the caller has to do the work. Otherwise a run that is not open: its
+  /// `outcome()` is the recorded one; or it is `pending`, and `error()` is `timeout` or `cancelled`
+  /// @errors `mismatch` (the key is remembered with a different fingerprint; nothing changed),
+  /// `unsupported` (this thread already runs the key and would wait for itself), `unavailable` (no
+  /// connection for `ClientOptions::give_up`, or within a command timeout if the call does not
+  /// wait), `denied`, `in_doubt`, `misconfigured`, `protocol`, `exhausted`, `closed`
+  /// @blocking At most `OnceOptions::wait` plus 50 ms. If that wait is zero or less, at most one
+  /// command timeout plus 50 ms. Callers of one process are served in order of arrival.
   [[nodiscard]] Run begin();
-  /// The same without exceptions: contention gives a run that is not open, and a clear `ec`.
+  /// As above without exceptions. If another caller has the key, the run is not open and `ec` is
+  /// clear.
   [[nodiscard]] Run begin(std::error_code& ec);
 
-  /// Asks the store what it remembers of the key: one round trip, whatever the fingerprint.
+  /// Returns what the store remembers of the key. Needs one round trip. Ignores the fingerprint.
   ///
-  /// @return the outcome at some moment during the call; `absent` where nothing is remembered
+  /// @return the outcome at some moment during the call; `absent` if the store remembers nothing
   /// @errors `unavailable`, `denied`, `protocol`, `closed`
-  /// @blocking at most one second
+  /// @blocking At most one second.
   [[nodiscard]] Outcome look() const;
-  /// The same without exceptions.
+  /// As above without exceptions.
   [[nodiscard]] Outcome look(std::error_code& ec) const;
 
-  /// Has the store forget the key, so that the next caller runs it as the first one.
+  /// Deletes the record of the key in the store, so that the next caller runs it as the first one.
   ///
-  /// @return whether the key is absent now; false: it runs, and nothing changed
-  /// @errors as `look()`; `in_doubt` where the answer did not come
-  /// @blocking at most one second
+  /// @return true if the key is absent now; false if a caller runs the key, and then nothing
+  /// changed
+  /// @errors as `look()`; `in_doubt` if no answer came
+  /// @blocking At most one second.
   bool forget();
-  /// The same without exceptions.
+  /// As above without exceptions.
   bool forget(std::error_code& ec);
 
   /// @return the key.
@@ -179,7 +183,7 @@ class MORTISE_WARN_UNUSED MORTISE_API Once {
   static void finish(Run& run, std::string_view result) noexcept;
   /// The body has thrown.
   static void threw(Run& run, std::string_view words) noexcept;
-  /// Throws what `finish()` reported, if anything.
+  /// Throws the error that `finish()` reported, if there is one.
   static void raise_after(const Run& run);
 
   void begin(Run& run);

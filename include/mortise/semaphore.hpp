@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A name with a number of permits: at most so many hold one at a time, in all processes together.
+// A name with N permits: at most N holders at a time, in all processes together.
 #pragma once
 
 #include <mortise/error.hpp>
@@ -23,27 +23,28 @@ class Slot;
 }
 class Client;
 
-/// A handle on one semaphore of one client; get it from `Client::make_semaphore()`.
+/// A handle on one semaphore of one client. `Client::make_semaphore()` returns it.
 ///
-/// A permit is a hold as a lock's is: it has a lease that the watchdog renews, a fencing token, a
-/// loss, an owner. The permit of a dead process becomes free when its lease ends. A plain
-/// counter would lose it. Permits are given in the order of arrival at the store where that is
-/// `Capabilities::fair`, and a permit that comes free wakes one waiter.
+/// A permit is a hold, like the hold of a lock. It has a lease that the client renews, a fencing
+/// token and an owner, and it can be lost. If a process dies, its permits become free when their
+/// leases end. (A plain counter would lose them.) If `Capabilities::fair` is yes, the store gives
+/// permits in order of arrival. A permit that becomes free wakes one waiter.
 ///
-/// Each call takes a permit of its own: one thread that calls three times has three permits. A
-/// thread that already has the last permit, and waits for another one, waits for itself.
+/// Each call takes a permit of its own: a thread that calls three times has three permits. A thread
+/// that has the last permit and waits for another one waits for itself.
 ///
-/// A caller that passes an `AcquireOptions::owner` re-enters instead: the same owner, asking again
-/// by any handle of the client with that number, gets the same permit. The store frees this permit
-/// when the last of its `Permit`s ends. Unlike a lock, a permit is not passed inside the process:
-/// each owner asks the store itself.
+/// A caller that passes an `AcquireOptions::owner` re-enters instead. If the same owner asks again,
+/// through any handle of the client with the same number of permits, it gets the same permit. The
+/// store frees this permit when the last of its `Permit` objects ends. The library does not pass
+/// permits inside the process, as it does with locks: each owner asks the store itself.
 ///
-/// Names are a space of their own: the semaphore "x" and the lock "x" do not meet. The tokens of a
-/// name's permits grow with each grant, and several of them are valid at a time: a resource that
-/// checks tokens has to check them for each permit apart.
+/// Semaphores and locks are separate: the semaphore "x" and the lock "x" are independent. The
+/// tokens of a name's permits grow with each grant, and several tokens are valid at a time. So a
+/// resource that checks tokens must check them separately for each permit.
 ///
-/// @thread_safety every member may be called concurrently, also on one object; moving and
-/// destroying need exclusion, as for any object. No member may be called on a moved-from handle.
+/// @thread_safety Every member may be called concurrently, even on one object. Moving and
+/// destroying need exclusive access, as for any object. No member may be called on a moved-from
+/// handle.
 class MORTISE_WARN_UNUSED MORTISE_API Semaphore {
  public:
   Semaphore(Semaphore&&) noexcept;
@@ -52,42 +53,43 @@ class MORTISE_WARN_UNUSED MORTISE_API Semaphore {
   Semaphore& operator=(const Semaphore&) = delete;
   ~Semaphore();
 
-  /// Takes a permit: one round trip where one is free.
+  /// Takes a permit. Needs one round trip if a permit is free.
   ///
-  /// @param options wait, stop, and an owner that re-enters; without one the permit is its own
-  /// owner
-  /// @return the permit; an empty one, which says why, where all were held until the time was up or
-  /// the wait was cancelled
-  /// @errors as `Lock::lock()`, thrown as `Error`; `misconfigured` where the store knows the
-  /// name with another number of permits (it knows one while somebody holds or waits): the message
-  /// has both
+  /// @param options wait, stop, and an owner that may re-enter; without an owner each permit is its
+  /// own owner
+  /// @return the permit. It is empty, and `Permit::error()` says why, if other owners held all
+  /// permits until the time was up or the wait was stopped
+  /// @errors as `Lock::lock()`, thrown as `Error`; `misconfigured` if the store knows the name with
+  /// a different number of permits. The message contains both numbers. The store knows the number
+  /// while a client holds a permit or waits for one
   [[nodiscard]] Permit acquire(const AcquireOptions& options = {});
-  /// The same without exceptions: `ec` equals `Permit::error()`.
+  /// As above without exceptions. `ec` equals `Permit::error()`.
   [[nodiscard]] Permit acquire(const AcquireOptions& options, std::error_code& ec);
-  /// One try: takes a permit that is free now, or none.
+  /// Takes a permit if one is free now.
   [[nodiscard]] Permit try_acquire() { return acquire({.wait = std::chrono::nanoseconds(0)}); }
-  /// The same without exceptions.
+  /// As above without exceptions.
   [[nodiscard]] Permit try_acquire(std::error_code& ec) {
     return acquire({.wait = std::chrono::nanoseconds(0)}, ec);
   }
-  /// Waits for a permit at most as long as said (+ 50 ms in every fault).
+  /// Waits for a permit, at most for a given time plus 50 ms. The limit applies in every fault of
+  /// the store and the network.
   ///
-  /// @param wait the longest wait, any `std::chrono` duration; zero or less = one try
+  /// @param wait the longest wait, any `std::chrono` duration; zero or less means one try
   /// @return as `acquire()`
   /// @errors as `acquire()`
   template <Wait Time>
   [[nodiscard]] Permit try_acquire_for(const Time& wait) {
     return acquire({.wait = wait_of(wait)});
   }
-  /// The same without exceptions.
+  /// As above without exceptions.
   template <Wait Time>
   [[nodiscard]] Permit try_acquire_for(const Time& wait, std::error_code& ec) {
     return acquire({.wait = wait_of(wait)}, ec);
   }
 
-  /// @return the name.
+  /// @return the name of the semaphore.
   [[nodiscard]] const std::string& name() const noexcept;
-  /// @return how many there are of it.
+  /// @return the number of permits of the semaphore.
   [[nodiscard]] std::uint32_t permits() const noexcept;
 
  private:
@@ -96,7 +98,7 @@ class MORTISE_WARN_UNUSED MORTISE_API Semaphore {
 
   [[nodiscard]] Lock handle_of(Owner owner) const;
 
-  std::shared_ptr<runtime::Slot> slot_;  // nobody's: each owner has one of its own
+  std::shared_ptr<runtime::Slot> slot_;  // has no hold: each owner has its own slot
   std::shared_ptr<const core::Terms> terms_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which store a hold is in, for code that ties the hold to something else in that store.
+// The store of a hold, for code that ties the hold to other data in that store.
 #pragma once
 
 #include <mortise/export.hpp>
@@ -8,7 +8,7 @@
 
 namespace mortise {
 
-/// Both are empty where nothing is held.
+/// Both texts are empty if nothing is held.
 struct StoreId {
   std::string words{};     ///< for messages, without credentials: "redis 10.0.0.1:6379"
   std::string identity{};  ///< as `Backend::identity()`

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How values of this library are written to logs: by streams, and by std::format if the standard
+// How to write values of this library to logs: with streams, and with std::format if the standard
 // library has it.
 #pragma once
 
@@ -14,8 +14,8 @@
 
 namespace mortise {
 
-/// Whether values of a type can be written. Such a type has `to_string()`, `operator<<`, and, if
-/// the standard library has `<format>`, `std::format("{}", value)` with the options of a string.
+/// true for types that can be written. Such a type has `to_string()`, `operator<<`, and, if the
+/// standard library has `<format>`, `std::format("{}", value)` with the options of a string.
 template <class T>
 inline constexpr bool has_text = false;
 
