@@ -84,9 +84,10 @@ std::optional<Client> Client::open(std::string_view url, ClientOptions options, 
 Client Client::from_env(ClientOptions options) {
   const char* const url = std::getenv("MORTISE_URL");
   if (url == nullptr || *url == 0) {
-    throw Error({Errc::misconfigured, std::string("the environment variable MORTISE_URL is ") +
-                                          (url == nullptr ? "not set" : "empty") +
-                                          "; it names the store, for example redis://127.0.0.1"});
+    throw Error(
+        {Errc::misconfigured, std::string("the environment variable MORTISE_URL is ") +
+                                  (url == nullptr ? "not set" : "empty") +
+                                  "; set it to the URL of a store, such as redis://127.0.0.1"});
   }
   return Client(std::string_view(url), std::move(options));
 }

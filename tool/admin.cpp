@@ -11,23 +11,10 @@
 #include "text.hpp"
 
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace mortise::tool {
-namespace {
-
-std::string_view support_word(Support support) noexcept {
-  switch (support) {
-    case Support::no: return "no";
-    case Support::yes: return "yes";
-    case Support::unknown: break;
-  }
-  return "unknown";
-}
-
-}  // namespace
 
 int release(const Order& order) {
   Client client(order.url);
@@ -41,7 +28,7 @@ int release(const Order& order) {
     text += "released: " + printable(each.label) + ", token " + words(each.token) + "\n";
   }
   if (!ended.empty()) return print(text);
-  const int printed = print(order.look.token ? "no hold has that token\n" : "free\n");
+  const int printed = print(order.look.token ? "no hold has this token\n" : "free\n");
   return printed == done ? nothing_there : printed;
 }
 
@@ -53,6 +40,7 @@ int check(const Order& order) {
                                                      {"fencing", can.fencing},
                                                      {"fair", can.fair},
                                                      {"push_wakeup", can.push_wakeup},
+                                                     {"one_wake", can.one_wake},
                                                      {"survives_restart", can.survives_restart},
                                                      {"survives_failover", can.survives_failover},
                                                      {"shared_mode", can.shared_mode},
@@ -65,8 +53,8 @@ int check(const Order& order) {
   Json capabilities;
   std::string text = "locks can be taken\n";
   for (const auto& [name, answer] : answers) {
-    capabilities[name] = support_word(answer);
-    text += "  " + std::string(name) + ": " + std::string(support_word(answer)) + "\n";
+    capabilities[name] = to_string(answer);
+    text += "  " + std::string(name) + ": " + std::string(to_string(answer)) + "\n";
   }
   if (!order.look.json) return print(text);
   Json json;
@@ -84,7 +72,8 @@ int migrate(const Order& order) {
 }
 #else
 int migrate(const Order& /*order*/) {
-  complain("this build of mortise has no PostgreSQL", "Build it with -D MORTISE_WITH_POSTGRES=ON.");
+  complain("this build of mortise does not support PostgreSQL",
+           "Build mortise with -D MORTISE_WITH_POSTGRES=ON.");
   return misconfigured;
 }
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A moment of the boot-time line as a descriptor for poll(): a lease goes on while the machine is
-// suspended, and the time-out of poll() does not.
+// A moment of the boot-time clock as a descriptor for poll(). A lease runs while the machine is
+// suspended, and the timeout of poll() does not.
 #pragma once
 
 #include <mortise/clock.hpp>
@@ -19,7 +19,7 @@ class Alarm {
  public:
   Alarm() : fd_(must(::timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC), "timerfd")) {}
   [[nodiscard]] int fd() const noexcept { return fd_.get(); }
-  /// Rings once, at that moment; `never`: not at all.
+  /// The descriptor becomes readable at that moment. `never` switches the alarm off.
   void set(Instant moment) const {
     itimerspec spec{};
     if (moment != never) {

@@ -79,7 +79,7 @@ NameQueue queue_of_kinds(const Client& client, const Order& order) {
     NameQueue one = queue_of(client, order, {kind, order.name});
     std::move(one.holders.begin(), one.holders.end(), std::back_inserter(all.holders));
     std::move(one.waiters.begin(), one.waiters.end(), std::back_inserter(all.waiters));
-    // Unknown of one is unknown of all.
+    // If one number is unknown, the sum is unknown.
     if (!one.waiters_in_all) all.waiters_in_all.reset();
     if (all.waiters_in_all) *all.waiters_in_all += *one.waiters_in_all;
   });

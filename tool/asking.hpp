@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the commands for administrators ask a store: names, queues, and one call again until the
-// store has answered.
+// Questions of the commands for administrators to a store: names and queues. A call is repeated
+// until the store has answered.
 #pragma once
 
 #include <mortise/client.hpp>
@@ -18,8 +18,8 @@
 
 namespace mortise::tool {
 
-/// One name that is held, and what it is the name of: `exclusive` stands for a lock, `permit` for a
-/// semaphore, `once` for a key.
+/// One name that is held, and its kind: `exclusive` stands for a lock, `permit` for a semaphore,
+/// `once` for a key.
 struct HeldName {
   Mode kind = Mode::exclusive;
   std::string name;
@@ -32,20 +32,20 @@ struct HeldName {
 /// All pages of a list.
 struct HeldNames {
   std::vector<HeldName> names;  ///< in order of their kinds, then of their bytes; each once
-  std::size_t too_long = 0;     ///< how many more are held, which the store keeps a part of only
+  std::size_t too_long = 0;     ///< the number of held names that are too long for the store's list
 };
 
 /// @return the held names of all kinds that the order asks for, or else that the store has.
 [[nodiscard]] HeldNames held_names(const Client& client, const Order& order);
 
-/// @return who holds this name, and who waits for it.
+/// @return the holders and the waiters of this name.
 [[nodiscard]] NameQueue queue_of(const Client& client, const Order& order, const HeldName& name);
 
-/// @return the same of the order's name, as a name of each kind that the order asks for, or else
-/// that the store has; all in one queue.
+/// @return the same for the name of the order: of each kind that the order asks for, or else of
+/// each kind that the store has. All kinds are in one queue.
 [[nodiscard]] NameQueue queue_of_kinds(const Client& client, const Order& order);
 
-/// Calls it again until the store has answered: a call of the library waits a second at most.
+/// Repeats a call until the store has answered: a call of the library waits a second at most.
 /// @throws Error as the last call, once `answer` is over
 template <class Call>
 [[nodiscard]] auto answered(std::chrono::nanoseconds answer, Call call) {

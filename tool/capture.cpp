@@ -20,7 +20,8 @@ constexpr std::size_t longest_line = 4'096;
 
 constexpr std::size_t one_turn = 65'536;
 
-/// Hands what is there to `take`, at most about so much, and closes the descriptor at its end.
+/// Passes the available bytes to `take`, about `most` of them at most. Closes the descriptor at the
+/// end of the stream.
 template <class Take>
 void drain(Descriptor& fd, std::size_t most, Take take) {
   char bytes[4'096];
@@ -42,7 +43,7 @@ void make_pipe(Descriptor& read_end, Descriptor& write_end) {
   must(::pipe2(ends, O_CLOEXEC), "pipe");
   read_end = Descriptor(ends[0]);
   write_end = Descriptor(ends[1]);
-  // Our end alone: the command's standard output is to be as programs expect it.
+  // Only the tool's end: programs expect a standard output that blocks.
   must(::fcntl(ends[0], F_SETFL, O_NONBLOCK), "fcntl");
 }
 
@@ -64,7 +65,8 @@ void Capture::read(bool errors_too) {
 }
 
 void Capture::finish() {
-  // As much as a pipe holds. Not to its end: somebody else may have been handed it, and write on.
+  // As many bytes as a pipe holds. Not until its end: another process may have got the pipe, and
+  // may go on writing.
   read_out(static_cast<std::size_t>(std::max(::fcntl(out_.get(), F_GETPIPE_SZ), 0)));
   read_err(static_cast<std::size_t>(std::max(::fcntl(err_.get(), F_GETPIPE_SZ), 0)));
 }
@@ -73,7 +75,7 @@ void Capture::read_out(std::size_t most) {
   drain(out_, most, [this](const char* bytes, std::size_t size) {
     const std::size_t room = std::min(size, longest_outcome - text_.size());
     text_.append(bytes, room);
-    // The rest is read as well: a command that waits for its pipe would never end.
+    // The tool also reads the rest, because a command that waits for its pipe would never end.
     too_long_ = too_long_ || room < size;
   });
 }
@@ -106,7 +108,7 @@ bool write_all(int fd, std::string_view text) noexcept {
       pollfd ready{fd, POLLOUT, 0};
       ::poll(&ready, 1, -1);
     } else if (errno != EINTR) {
-      return false;  // no room, or nobody reads it any more
+      return false;  // no space, or the reader has gone
     }
   }
   return true;

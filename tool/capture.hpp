@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The output of a command that is to be remembered: all of its standard output, up to a bound, and
-// the last line of its standard error, which is passed on as well.
+// The output of a command for `mortise once`: its standard output up to a limit, and the last line
+// of its standard error, which the tool also passes on.
 #pragma once
 
 #include "command.hpp"
@@ -17,15 +17,16 @@ class Capture {
   Capture();
   /// @return what the command gets.
   [[nodiscard]] Outputs outputs() const noexcept { return {out_write_.get(), err_write_.get()}; }
-  /// Closes the command's ends here: it was started.
+  /// Closes the command's ends in this process. Call it after the command was started.
   void started() noexcept;
-  /// For poll(); negative where it has ended.
+  /// For poll(); negative after the end of the stream.
   [[nodiscard]] int out() const noexcept { return out_.get(); }
   [[nodiscard]] int err() const noexcept { return err_.get(); }
-  /// Reads what is there, and no more than a pipe has: a command that writes without end is not to
-  /// keep anybody here. Standard error waits in its pipe where nobody takes what was passed on.
+  /// Reads the available bytes, and no more than a pipe holds: a command that writes without end
+  /// must not keep the caller here.
+  /// @param errors_too false: standard error stays in its pipe, because its reader is too slow
   void read(bool errors_too);
-  /// Reads all that was written by those who have ended.
+  /// Reads the rest of the output. Call it after all processes of the command have ended.
   void finish();
 
   /// @return the standard output, its first `longest_outcome` bytes.
@@ -45,11 +46,11 @@ class Capture {
   Descriptor err_write_;
   std::string text_;
   bool too_long_ = false;
-  std::string line_;  ///< not ended yet
+  std::string line_;  ///< a line without its end
   std::string last_;
 };
 
-/// Writes all of it to a descriptor. @return whether that has taken it
+/// Writes the whole text to a descriptor. @return whether that succeeded
 bool write_all(int fd, std::string_view text) noexcept;
 
 }  // namespace mortise::tool

@@ -28,7 +28,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& words) {
 std::vector<std::string> environment_with(const std::vector<std::string>& added) {
   std::vector<std::string> all;
   for (const std::string& one : added) {
-    // What has a NUL cannot be in an environment, and the part before it would be another value.
+    // An environment cannot contain a NUL, and the part before the NUL would be a different value.
     if (one.find('\0') == std::string::npos) all.push_back(one);
   }
   for (char** each = environ; *each != nullptr; ++each) {
@@ -46,7 +46,7 @@ bool is_child(idtype_t kind, pid_t number) noexcept {
   return ::waitid(kind, static_cast<id_t>(number), &info, WEXITED | WNOHANG | WNOWAIT) == 0;
 }
 
-/// From here on only calls that are safe in a child of a process with threads (signal-safety(7)).
+/// From here on, only calls that are safe in a child of a process with threads (signal-safety(7)).
 void write_error(const char* text) noexcept {
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text, ::strlen(text));
 }
@@ -55,7 +55,7 @@ void write_error(const char* text) noexcept {
                          const Outputs& outputs, int go, pid_t parent,
                          const sigset_t& mask) noexcept {
   ::setpgid(0, 0);
-  // Before the look at the parent: who has died in between is seen by one or the other.
+  // Before getppid(): so either this call or the next line notices a parent that has died.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(internal);
   if (outputs.out >= 0) ::dup2(outputs.out, STDOUT_FILENO);
@@ -74,8 +74,10 @@ void write_error(const char* text) noexcept {
   write_error(shown);
   write_error(": ");
   write_error(reason != nullptr ? reason : "unknown error");
-  write_error("\n");
-  ::_exit(error == ENOENT || error == ENOTDIR ? not_found : not_executable);
+  const bool missing = error == ENOENT || error == ENOTDIR;
+  write_error(missing ? "\nmortise: Correct the path of the program, or set PATH.\n"
+                      : "\nmortise: Check that the program is an executable file.\n");
+  ::_exit(missing ? not_found : not_executable);
 }
 
 }  // namespace
@@ -95,10 +97,10 @@ Command::Command(const std::vector<std::string>& words, const std::vector<std::s
   // NOLINTNEXTLINE(cppcoreguidelines-prefer-member-initializer): only behind the pipe
   pid_ = must(::fork(), "fork");
   if (pid_ == 0) {
-    go_.reset();  // else it would wait for itself
+    go_.reset();  // else the child would wait for its own end of the pipe
     become(argv.data(), envp.data(), shown.c_str(), outputs, read_end.get(), parent, mask);
   }
-  ::setpgid(pid_, pid_);  // as the child does: whoever comes first
+  ::setpgid(pid_, pid_);  // the child does the same; the first call takes effect
 }
 
 void Command::begin() noexcept {
@@ -111,7 +113,7 @@ bool signal_group(pid_t group, int number) noexcept {
 }
 
 void Command::signal(int number) const noexcept {
-  // It may have left the group, which others of it are in.
+  // The command may have left its group, in which its children remain.
   const bool led = is_child(P_PID, pid_) && ::getpgid(pid_) == pid_;
   signal_group(pid_, number);
   if (!led && is_child(P_PID, pid_)) ::kill(pid_, number);

@@ -13,7 +13,7 @@
 
 namespace mortise::tool {
 
-/// What the command's standard output and error are, where they are not the tool's.
+/// The standard output and error of the command; -1: those of the tool.
 struct Outputs {
   int out = -1;
   int err = -1;
@@ -21,15 +21,15 @@ struct Outputs {
 
 class Command {
  public:
-  /// Forks. The child waits for `begin()`, and ends by itself where that never comes.
+  /// Forks. The child waits for `begin()`, and ends by itself if this process dies first.
   /// @param words the program and its arguments
-  /// @param added to the environment, "NAME=value"
-  /// @param mask the signal mask that it gets
+  /// @param added variables for the environment, "NAME=value"
+  /// @param mask the signal mask of the command
   Command(const std::vector<std::string>& words, const std::vector<std::string>& added,
           const Outputs& outputs, const sigset_t& mask);
   [[nodiscard]] pid_t pid() const noexcept { return pid_; }
   void begin() noexcept;
-  /// To the command, alive or not, and to what is left of its group.
+  /// Sends a signal to the command, even if it has ended, and to the rest of its group.
   void signal(int number) const noexcept;
 
  private:
@@ -37,10 +37,11 @@ class Command {
   pid_t pid_ = -1;
 };
 
-/// To a group that a child of the calling process leads, or led: to all of it at once, so that
-/// nobody escapes by a fork(). Nothing is sent where it may have ended, since its number may be
-/// somebody else's then: it has not as long as one of it is a child of ours, alive or not reaped.
-/// @return whether it was sent
+/// Sends a signal to a group that a child of the calling process leads or led. The kernel sends it
+/// to the whole group at once, so no process escapes with a fork(). Sends nothing if the group may
+/// have ended, because its number may then belong to another group. A group has not ended while a
+/// member is a child of this process, alive or not reaped.
+/// @return whether the signal was sent
 bool signal_group(pid_t group, int number) noexcept;
 
 }  // namespace mortise::tool

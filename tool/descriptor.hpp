@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A descriptor that is closed with its object; all of them are closed by an exec(), too.
+// A descriptor that is closed with its object. An exec() closes all of them.
 #pragma once
 
 #include <fcntl.h>
@@ -30,21 +30,21 @@ class Descriptor {
   int fd_ = -1;
 };
 
-/// @return what a system call returned, where it did not fail.
-/// @throws std::system_error with its name, where it did
+/// @return the result of a system call that succeeded.
+/// @throws std::system_error with the name of the call if it failed
 inline int must(int result, const char* call) {
   if (result < 0) throw std::system_error(errno, std::generic_category(), call);
   return result;
 }
 
-/// Those that the caller has closed get something in their place that can neither be read nor
-/// written: else the next thing that is opened, such as a connection or the file of a lock, becomes
-/// standard output, and is written what was meant for a person. The command finds them closed.
+/// Opens a placeholder for each standard descriptor that the caller has closed. The placeholder can
+/// neither be read nor written. Without it, the next file or connection that is opened would become
+/// standard output, and would receive the tool's text. The command finds the descriptors closed.
 inline void occupy_standard_descriptors() {
   for (const int each : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(each, F_GETFD) >= 0) continue;
     const int flags = each == STDIN_FILENO ? O_WRONLY : O_RDONLY;
-    must(::open("/dev/null", flags | O_CLOEXEC), "/dev/null");  // the lowest that is free: this one
+    must(::open("/dev/null", flags | O_CLOEXEC), "/dev/null");  // gets the lowest free number
   }
 }
 

@@ -9,7 +9,7 @@
 
 namespace mortise::tool {
 
-/// @return the duration; nothing where that is none, or longer than a hundred years.
+/// @return the duration; nothing if the text is not a duration or is longer than a hundred years.
 [[nodiscard]] std::optional<std::chrono::milliseconds> duration_of(std::string_view text);
 
 /// @return "850ms", "12s", "3m07s", "5h02m", "4d03h".

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The process that the shell sees: forwards its signals, gives the command the terminal, stops and
-// goes on as a job does, and ends the command if the keeper dies.
+// The process that the shell sees. It forwards signals, gives the command the terminal, stops and
+// continues like a job, and ends the command if the keeper dies.
 #include "alarm.hpp"
 #include "keeper.hpp"
 #include "link.hpp"
@@ -50,7 +50,7 @@ class Front {
         if (number == 0) break;
         on_signal(number);
       }
-      // The keeper stands still while the lease goes on, and cannot end the command.
+      // The keeper is stopped while the lease runs, and cannot end the command.
       if (!status_ && alive_until_.get() <= BootClock::now()) {
         ::kill(keeper_, SIGKILL);
         end_command("is stopped");
@@ -92,7 +92,7 @@ class Front {
     } else if (number == SIGTSTP && group_ <= 0) {
       stop(number);
     } else if (freed_ && ends_wait(number)) {
-      // The keeper waits for somebody to read what it says.
+      // The keeper waits for a reader of its output.
       end_keeper();
       status_ = by_signal + number;
     } else {
@@ -100,8 +100,8 @@ class Front {
     }
   }
 
-  /// The command was stopped, so that the shell is to see a stopped job: this process, and what
-  /// else is in the job. SIGSTOP was meant for the command alone.
+  /// The command was stopped, so the shell must see a stopped job: this process, and the other
+  /// processes of the job. SIGSTOP was meant for the command alone.
   void stop_too(int number) {
     if (number == SIGSTOP) return;
     if ((number == SIGTTIN || number == SIGTTOU) && terminal_.give(group_)) {
@@ -114,8 +114,8 @@ class Front {
     resume();
   }
 
-  /// Stops as the signal does by default; returns when this process goes on. (Where no shell would
-  /// see it, in an orphaned group, the kernel does not stop it at all.)
+  /// Stops this process as the signal does by default. Returns when the process continues. (In an
+  /// orphaned group no shell would see it: there the kernel does not stop it.)
   void stop(int number) const {
     ::kill(terminal_.there() ? 0 : ::getpid(), number);
     sigset_t one;
@@ -132,7 +132,7 @@ class Front {
     if (group_ > 0) link_.say(Message::forward, SIGCONT);
   }
 
-  /// It exits when all is over, with the status of the whole; or it was killed.
+  /// The keeper exits with the final status when everything is over. Otherwise it was killed.
   void keeper_ended() {
     int ended = 0;
     ::waitpid(keeper_, &ended, 0);
@@ -148,10 +148,10 @@ class Front {
     ::waitpid(keeper_, nullptr, 0);
   }
 
-  /// No lock protects the command any more: whatever is left of it ends here and now. So does the
-  /// keeper, which is waited for after that: it may not get the time to die, or hang in the kernel.
+  /// No lock protects the command any longer, so every remaining process of it is killed now. The
+  /// wait for the keeper comes last: it may not get the time to die, or may hang in the kernel.
   void end_command(const char* how) {
-    offspring_.kill_all(group_);  // the keeper's becomes ours
+    offspring_.kill_all(group_);  // the keeper's children become children of this process
     complain(std::string("the process that holds the lock ") + how + ", so the program was killed",
              "Find out what the program has done before you run it again.");
     status_ = hold_lost;
@@ -165,11 +165,11 @@ class Front {
   Descriptor heard_;
   Alarm alarm_;
   Terminal terminal_;
-  pid_t group_ = 0;  ///< the command's
-  /// Else it is given when the command asks for it: what reads the output may be a pager in this
-  /// very job, which has to read the keyboard.
+  pid_t group_ = 0;  ///< of the command
+  /// If false, the command gets the terminal when it asks for it: the output may go to a pager in
+  /// this job, which must read the keyboard.
   bool wants_terminal_ = ::isatty(STDOUT_FILENO) == 1;
-  bool owes_go_ = false;  ///< the command is there, and the link was full
+  bool owes_go_ = false;  ///< `go` must still be sent: the link was full
   bool freed_ = false;
   std::optional<int> status_;
 };
@@ -194,8 +194,8 @@ int keep(const Order& order, const Link& link, SharedMoment& alive_until, const 
   return status;
 }
 
-/// What others see as the holder where nothing was said: the process that the shell knows, which
-/// can be sent a signal.
+/// @return the default label of the holder: the process that the shell knows, so that an
+/// administrator can send it a signal.
 std::string own_label() {
   char host[65] = {};
   if (::gethostname(host, sizeof host - 1) != 0) return {};
@@ -213,11 +213,11 @@ int run_front(const Order& asked) {
   must(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), "socketpair");
   Link front_end{Descriptor(ends[0])};
   Link keeper_end{Descriptor(ends[1])};
-  // What the keeper leaves when it dies becomes this process's, and is found by that.
+  // When the keeper dies, its children become children of this process, which finds them then.
   must(::prctl(PR_SET_CHILD_SUBREAPER, 1), "prctl");
   const Offspring offspring;
   std::fflush(nullptr);
-  // Before any thread is there: the library's threads are the keeper's.
+  // Before the first thread starts: the threads of the library belong to the keeper.
   const pid_t keeper = must(::fork(), "fork");
   if (keeper == 0) {
     { const Link closed(std::move(front_end)); }

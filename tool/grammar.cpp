@@ -62,7 +62,8 @@ Token token_of(const std::string& text) {
   return Token(token);
 }
 
-/// Adds commands to one program, which outlives it: what parsing calls refers to the order alone.
+/// Adds commands to one program, which outlives this object: the callbacks refer only to the order
+/// and the flags.
 class Commands {
  public:
   Commands(CLI::App& app, Order& order, Flags& flags) : app_(app), order_(order), flags_(flags) {}
@@ -86,7 +87,7 @@ class Commands {
     hold_options(once);
     duration_option(once, "--keep", order_.command.keep, "remember the output this long (1d)");
     once->add_option("--fingerprint", order_.command.fingerprint,
-                     "refuse a call with the same key and another TEXT");
+                     "refuse a call with the same key and a different TEXT");
     once->add_option("--label", order_.command.label, "the runner's name (default: host:pid)");
     store(once);
   }
@@ -115,7 +116,7 @@ class Commands {
   }
   void add_keys() {
     CLI::App* const look_at =
-        look("look", "print what is remembered of a key", "mortise look invoice/42");
+        look("look", "print what the store remembers of a key", "mortise look invoice/42");
     name(look_at, "KEY", "a key of 'mortise once'", true);
     json(look_at);
     name(
@@ -172,7 +173,7 @@ class Commands {
   void hold_options(CLI::App* command) {
     duration_option(command, "--wait", order_.command.wait, "wait at most this long (no limit)");
     duration_option(command, "--lease", order_.command.lease,
-                    "after a crash the store frees it this much later (30s)");
+                    "the store frees it this long after a crash (30s)");
   }
   CLI::Option* kind(CLI::App* command, const char* flag, Mode kind, const char* what) {
     return command->add_flag_callback(
@@ -187,8 +188,8 @@ class Commands {
     return command->add_flag("--json", order_.look.json, "print JSON");
   }
   void store(CLI::App* command) {
-    CLI::Option* const url =
-        not_empty(command, "--url", flags_.store.url, "the store; other users see it in ps");
+    CLI::Option* const url = not_empty(command, "--url", flags_.store.url,
+                                       "the URL of the store; other users see it in ps");
     url->type_name("URL");
     not_empty(command, "--url-file", flags_.store.file, "a file that contains the store's URL")
         ->type_name("FILE")

@@ -11,7 +11,7 @@
 
 namespace mortise::tool {
 
-/// What the options say and an `Order` does not keep.
+/// The options that an `Order` does not keep.
 struct Flags {
   StoreUrl store{};
   bool try_only = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a command is run under: the hold of a lock, or the run of a key.
+// A command runs under a hold: of a lock, or of a key.
 #pragma once
 
 #include <mortise/token.hpp>
@@ -23,25 +23,26 @@ class Hold {
   Hold& operator=(const Hold&) = delete;
   virtual ~Hold() = default;
 
-  /// Takes it. @return whether it is held; where not, `status()` is what to exit with, and the
-  /// reason is said
+  /// Takes the lock or the key. @return whether it is held. If not, `take()` has printed the
+  /// reason, and `status()` is the exit status.
   virtual bool take(std::stop_token stop) = 0;
   [[nodiscard]] int status() const noexcept { return status_; }
   /// @return the lease as the store has it.
   [[nodiscard]] virtual std::chrono::nanoseconds lease() const = 0;
   [[nodiscard]] virtual std::chrono::nanoseconds valid_for() const = 0;
   [[nodiscard]] virtual const std::stop_token& lost() const = 0;
-  /// @return what is added to the command's environment.
+  /// @return the variables for the environment of the command.
   [[nodiscard]] virtual std::vector<std::string> environment() const = 0;
-  /// @return where the command's output goes; null: where the tool's goes.
+  /// @return the capture of the command's output; null: the command has the output of the tool.
   [[nodiscard]] virtual Capture* capture() noexcept { return nullptr; }
-  /// Frees it: the command has ended with this status, and nothing of it is left.
-  /// @return the status to exit with
+  /// Frees it after the command has ended with this status, and no process of it is left.
+  /// @return the exit status
   virtual int conclude(int command_status) = 0;
-  /// Frees it: there was no command, or it was not let finish.
+  /// Frees it if there was no command, or if the tool has ended the command.
   virtual void give_back() noexcept = 0;
-  /// Prints what came of it, which may wait for whoever reads; nothing is held any more.
-  /// @return the status to exit with, where it was `status` until then
+  /// Prints the result, which may wait for a slow reader. The name is free already.
+  /// @param status the exit status so far
+  /// @return the exit status
   virtual int print(int status) { return status; }
 
  protected:

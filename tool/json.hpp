@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What the tool prints as JSON, by nlohmann::json. Names and labels are bytes of any value, and a
-// JSON text has characters only; tokens have 64 bits, and many readers keep only 53 of a number.
+// The JSON output of the tool, with nlohmann::json. Names and labels are bytes of any value, but
+// JSON text consists of characters. Tokens have 64 bits, but many readers keep only 53 bits of a
+// number.
 #pragma once
 
 #include <mortise/token.hpp>

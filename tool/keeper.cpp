@@ -24,7 +24,8 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::nanoseconds;
 
-/// How often KILL is said again: to what was forked between the look and the signal.
+/// The pause between two KILLs. The second one reaches processes that were forked between the
+/// search and the signal.
 constexpr nanoseconds between_kills = 10ms;
 
 sigset_t only(int number) {
@@ -79,10 +80,10 @@ int Keeper::keep() {
   return conclude();
 }
 
-// Not by way of destructors: those would free the lock, and the command be ended behind that.
+// Not through destructors: they would free the lock before the command has ended.
 void Keeper::die(const char* why) {
   command_->signal(SIGKILL);
-  complain(why);
+  complain(why, "The program was killed: find out what it has done before you run it again.");
   speaker_.wait(100ms);
   ::kill(::getpid(), SIGKILL);
   ::_exit(internal);
@@ -93,8 +94,8 @@ bool Keeper::take() {
   bool taken = false;
   bool answered = false;
   std::exception_ptr failure;
-  // Another thread: this one hears the front meanwhile. The command will be this one's child, since
-  // the kernel ends it with the thread that forked it.
+  // In another thread, because this one listens to the front. This one also forks the command: the
+  // kernel kills the command when the thread that forked it ends.
   std::jthread taker([&] {
     try {
       taken = hold_->take(stop.get_token());
@@ -129,7 +130,7 @@ void Keeper::start() {
 
 void Keeper::serve() {
   Capture* const capture = hold_->capture();
-  // Before the front hears of the command: it watches over this hold from then on.
+  // Before the front learns of the command: the front watches this hold from then on.
   look_at_hold();
   link_.say(Message::started, command_->pid());
   while (!(wait_status_ && nothing_left_)) {
@@ -146,7 +147,7 @@ void Keeper::serve() {
     clear(woken_.get());
     while (next_signal(children_.get()) != 0) {
     }
-    // Before the front is heard, and may be gone: a command that has ended was not cut off.
+    // Before the link is read, whose end may have come: a command that has ended was not cut off.
     reap();
     if (sources[3].revents != 0) hear();
     if (capture != nullptr) capture->read(room);
@@ -175,7 +176,7 @@ void Keeper::hear() {
   }
 }
 
-// This process may have stood still since it looked, for longer than the hold.
+// This process may have been stopped since its last check, for longer than the hold.
 void Keeper::begin() {
   look_at_hold();
   if (reason_ != Reason::none) return;
@@ -189,7 +190,7 @@ void Keeper::reap() {
     const pid_t pid = ::waitpid(-1, &status, WNOHANG | WUNTRACED);
     if (pid < 0) nothing_left_ = errno == ECHILD;
     if (pid <= 0) break;
-    if (pid != command_->pid() || wait_status_) continue;  // an orphan of the command's
+    if (pid != command_->pid() || wait_status_) continue;  // an orphaned child of the command
     if (WIFSTOPPED(status)) {
       link_.say(Message::stopped, WSTOPSIG(status));
     } else {
@@ -201,14 +202,15 @@ void Keeper::reap() {
   }
 }
 
-// The hold has thirds: in the first the watchdog renews, in the second it is late, in the last the
-// command is ended: asked to in the first half, made to in the second.
+// The hold has thirds. In the first the watchdog renews, and in the second it is late. In the last
+// third the command is ended: the first half begins with TERM, and the second half with KILL.
 void Keeper::look_at_hold() {
   const Instant now = BootClock::now();
   const nanoseconds valid = hold_->valid_for();
   Instant next = never;
   if (hold_->lost().stop_requested() || valid.count() == 0) {
-    // Where this process stood still, the last moment may be long over: no grace then.
+    // If this process was stopped, the last moment may have passed long ago. Then KILL comes at
+    // once.
     end_command(Reason::hold_lost,
                 std::min(now + std::min<nanoseconds>(part_of_lease(6), 1s), last_moment_));
   } else if (valid != nanoseconds::max()) {
@@ -238,12 +240,12 @@ void Keeper::end_command(Reason reason, Instant by) {
   reason_ = reason;
   if (!wait_status_) cut_off_ = true;
   if (!begun_) {
-    command_->signal(SIGKILL);  // it has done nothing, and never will
+    command_->signal(SIGKILL);  // it has not started
   } else if (wait_status_) {
     if (first || reason == Reason::leftovers) ask_leftovers();
   } else if (first && kill_at_ > BootClock::now()) {
     command_->signal(SIGTERM);
-    command_->signal(SIGCONT);  // one that is stopped does not end
+    command_->signal(SIGCONT);  // a stopped process would not end
   }
   if (reason == Reason::hold_lost || reason == Reason::hold_ends) {
     const bool lost = reason == Reason::hold_lost;
@@ -255,12 +257,12 @@ void Keeper::end_command(Reason reason, Instant by) {
 }
 
 void Keeper::ask_leftovers() const {
-  if (offspring_.signal(SIGTERM) == 0) command_->signal(SIGTERM);  // they cannot be looked for
+  if (offspring_.signal(SIGTERM) == 0) command_->signal(SIGTERM);  // /proc lists no process
   offspring_.signal(SIGCONT);
 }
 
 int Keeper::conclude() {
-  alive_until_.set(never);  // nothing is left that the front would have to end
+  alive_until_.set(never);  // no process is left that the front would have to end
   if (!cut_off_) return hold_->conclude(shell_status(*wait_status_));
   hold_->give_back();
   return hold_lost;

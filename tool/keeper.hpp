@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The process that has the lock and the command. It has a process group of its own, so that what
-// the terminal and the shell send does not reach it; a front that is stopped does not stop it, and
-// one that dies makes it end the command and free the lock.
+// The process that has the lock and the command. It has a process group of its own, so signals of
+// the terminal and the shell do not reach it. A stopped front does not stop it. If the front dies,
+// the keeper ends the command and frees the lock.
 #pragma once
 
 #include "alarm.hpp"
@@ -19,19 +19,19 @@ namespace mortise::tool {
 
 class Keeper {
  public:
-  /// @param alive_until told to the front: it ends all if that passes
-  /// @param speaker outlives the keeper: what it says is written when the lock is free already
+  /// @param alive_until shared with the front, which ends all processes after this moment
+  /// @param speaker outlives the keeper: the lock is free before all text is written
   Keeper(const Order& order, const Link& link, SharedMoment& alive_until, const Signals& signals,
          Speaker& speaker);
   /// Takes the lock, runs the command, frees the lock. @return the status to exit with
   int keep();
-  /// Prints what came of it. @return the status to exit with, where it was `status` until then
+  /// Prints the result. @param status the exit status so far @return the exit status
   int print(int status) { return hold_->print(status); }
 
  private:
   enum class Reason { none, front_gone, leftovers, hold_ends, hold_lost };
 
-  /// @return whether the lock is held, and there is somebody to run the command for
+  /// @return whether the lock is held and the front still waits for the command
   bool take();
   void start();
   void serve();
@@ -39,7 +39,7 @@ class Keeper {
   void begin();
   void reap();
   void look_at_hold();
-  /// Asks it to end, and makes it at that moment.
+  /// Sends TERM to the command now, and KILL at that moment.
   void end_command(Reason reason, Instant by);
   void ask_leftovers() const;
   /// Ends this process and the command, without freeing the lock.
@@ -57,19 +57,19 @@ class Keeper {
   Alarm alarm_;
   Offspring offspring_;
   std::unique_ptr<Hold> hold_;
-  /// The lease as it was counted last. Not the one that was asked for: what is handed over by a
-  /// queue may come with a shorter one at first, which the first renewal raises.
+  /// The lease as last counted. It may be shorter than the one that was asked for: a queue hands
+  /// over a lock with a shorter lease, which the first renewal raises.
   std::chrono::nanoseconds span_{};
-  std::chrono::nanoseconds valid_{};  ///< at the last look; more now: it was renewed meanwhile
+  std::chrono::nanoseconds valid_{};  ///< at the last check; more now: it has been renewed
   std::optional<Command> command_;
   int cancelled_by_ = 0;  ///< the signal that ended the wait
   bool front_gone_ = false;
-  bool begun_ = false;              ///< the front has said `go`, in time
+  bool begun_ = false;              ///< the front has sent `go` in time
   std::optional<int> wait_status_;  ///< of the command, once it has ended
-  bool nothing_left_ = false;       ///< no child, and so nothing that descends from one
+  bool nothing_left_ = false;       ///< no child is left, and so no descendant
   Reason reason_ = Reason::none;    ///< why the command is being ended
-  bool cut_off_ = false;            ///< it had not ended by itself then
-  Instant last_moment_ = never;     ///< for the command, by the hold as it was when seen last
+  bool cut_off_ = false;            ///< the command had not ended by itself
+  Instant last_moment_ = never;     ///< of the command, according to the last check of the hold
   Instant kill_at_ = never;
 };
 

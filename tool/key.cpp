@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The commands look and forget: what a store remembers of a key of `Once`.
+// The commands look and forget, about a remembered key of `Once`.
 #include <mortise/client.hpp>
 
 #include "asking.hpp"
@@ -12,22 +12,12 @@
 namespace mortise::tool {
 namespace {
 
-std::string_view state_word(KeyState state) noexcept {
-  switch (state) {
-    case KeyState::absent: break;
-    case KeyState::pending: return "pending";
-    case KeyState::succeeded: return "succeeded";
-    case KeyState::failed: return "failed";
-  }
-  return "absent";
-}
-
 std::string number_word(std::uint64_t number) { return number != 0 ? std::to_string(number) : "-"; }
 
 Json json_of_key(const Order& order, const Outcome& outcome, const NameQueue& runners) {
   Json json;
   put_bytes(json, "key", order.name);
-  json["state"] = state_word(outcome.state());
+  json["state"] = to_string(outcome.state());
   json["run"] = outcome.number() != 0 ? Json(outcome.number()) : Json();
   json["token"] = json_of(outcome.token());
   if (outcome.state() == KeyState::succeeded) put_bytes(json, "result", outcome.result());
@@ -38,7 +28,7 @@ Json json_of_key(const Order& order, const Outcome& outcome, const NameQueue& ru
 }
 
 std::string text_of_key(const Outcome& outcome, const NameQueue& runners) {
-  std::string text = "state\t" + std::string(state_word(outcome.state())) + "\n";
+  std::string text = "state\t" + std::string(to_string(outcome.state())) + "\n";
   if (outcome.state() == KeyState::absent) return text;
   text += "run\t" + number_word(outcome.number()) + "\n";
   text += "token\t" + words(outcome.token()) + "\n";
@@ -71,8 +61,8 @@ int forget_key(const Order& order) {
   Client client(order.url);
   Once once = client.make_once(order.name);
   if (answered(order.look.answer, [&] { return once.forget(); })) return print("forgotten\n");
-  complain("'" + order.name + "' is being run, and nothing was changed",
-           "Wait for the runner's end, or end it with 'mortise release --force --keys'.");
+  complain("a client runs '" + order.name + "' now, so the store has not forgotten it",
+           "Wait until the run ends, or end it with 'mortise release --force --keys'.");
   return busy;
 }
 

@@ -57,7 +57,7 @@ class KeyHold final : public Hold {
         status = bad_data;
         reason = "the output is longer than " + std::to_string(longest_outcome) + " bytes";
         complain(reason + ", and the run is recorded as a failure",
-                 "Have the program write its output to a file, and print the file's name.");
+                 "Let the program write its output to a file, and print the name of the file.");
       } else if (reason.empty()) {
         reason = "status " + std::to_string(command_status);
       }
@@ -76,8 +76,9 @@ class KeyHold final : public Hold {
   void give_back() noexcept override { run_.give_back(); }
   int print(int status) override {
     if (write_all(STDOUT_FILENO, output_)) return status;
-    complain("standard output does not take the output",
-             status == done ? "It is recorded: the same call prints it again." : "");
+    complain("standard output does not accept the output",
+             status == done ? "The output is recorded: the same call prints it again."
+                            : "Check the disk, the pipe or the terminal that it leads to.");
     return status == done ? unwritten : status;
   }
 
@@ -87,7 +88,8 @@ class KeyHold final : public Hold {
     switch (outcome.state()) {
       case KeyState::succeeded: output_ = outcome.result(); return done;
       case KeyState::failed:
-        complain("'" + order_.name + "' has failed: " + outcome.reason());
+        complain("the run of '" + order_.name + "' has failed: " + outcome.reason(),
+                 "Call it again to run the program again.");
         return nothing_there;
       case KeyState::pending:
       case KeyState::absent: break;

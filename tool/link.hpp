@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the two processes of a run say to each other. The front talks to the shell; the keeper has
-// the lock and the command. Each sees the other's death by the end of the link.
+// Messages between the two processes of a run. The front talks to the shell. The keeper has the
+// lock and the command. Each notices the death of the other by the end of the link.
 #pragma once
 
 #include <mortise/clock.hpp>
@@ -18,11 +18,11 @@ namespace mortise::tool {
 /// One message.
 struct Message {
   enum Kind : std::int32_t {
-    started,  ///< keeper: the command is there, and waits for `go`; its process group
-    go,       ///< front: the terminal is given, the command may begin
-    forward,  ///< front: this signal for the command
+    started,  ///< keeper: the command waits for `go`; the value is its process group
+    go,       ///< front: the command has the terminal and may begin
+    forward,  ///< front: send this signal to the command
     stopped,  ///< keeper: the command was stopped by this signal
-    freed,    ///< keeper: the command is over, the lock is free; what is left is to say so
+    freed,    ///< keeper: the command has ended and the lock is free; only output is left
   };
   Kind kind{};
   std::int32_t value = 0;
@@ -35,8 +35,8 @@ class Link {
 
   explicit Link(Descriptor fd) noexcept : fd_(std::move(fd)) {}
   [[nodiscard]] int fd() const noexcept { return fd_.get(); }
-  /// Whether anybody hears it is not told: the end of the link tells that. Never waits: what one
-  /// who stands still does not hear is dropped when there is no room for it.
+  /// Sends a message without waiting. If the other process is stopped and the link is full, the
+  /// message is dropped. Does not report whether the other process is alive: `hear()` does.
   /// @return whether there was room
   bool say(Message::Kind kind, int value = 0) const noexcept;
   [[nodiscard]] Heard hear(Message& message) const noexcept;
@@ -45,8 +45,8 @@ class Link {
   Descriptor fd_;
 };
 
-/// A moment in memory that both processes share. Not a message: a front that is stopped for long
-/// hears none, and a full socket would keep the newest from it.
+/// A moment in memory that both processes share. It is not a message, because a stopped front reads
+/// none, and a full socket would drop the newest one.
 class SharedMoment {
  public:
   SharedMoment();

@@ -55,7 +55,7 @@ class LockHold final : public Hold {
         return hold_lost;
       case Released::unknown:
         complain("the store did not answer the release of '" + order_.name + "'",
-                 "Do nothing: the store frees it when its lease ends, at the latest.");
+                 "Do nothing: the store frees it at the latest when the lease ends.");
         break;
     }
     return command_status;

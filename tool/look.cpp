@@ -20,7 +20,7 @@ namespace {
 Json json_of(const WaiterEntry& waiter) {
   Json entry;
   put_bytes(entry, "label", waiter.label);
-  entry["mode"] = mode_word(waiter.mode);
+  entry["mode"] = to_string(waiter.mode);
   entry["age_ms"] = tool::json_of(waiter.age);
   entry["silent_for_ms"] = tool::json_of(waiter.silent_for);
   return entry;
@@ -30,13 +30,13 @@ Json json_of(const WaiterEntry& waiter) {
 std::string label_word(const std::string& label) { return label.empty() ? "-" : printable(label); }
 
 std::string line_of_holder(const HolderEntry& holder) {
-  return "holds\t" + label_word(holder.label) + "\t" + std::string(mode_word(holder.mode)) +
+  return "holds\t" + label_word(holder.label) + "\t" + std::string(to_string(holder.mode)) +
          "\ttoken " + words(holder.token) + "\tage " + words(holder.age) + "\tleft " +
          words(holder.expires_in) + "\n";
 }
 
 std::string line_of_waiter(const WaiterEntry& waiter) {
-  return "waits\t" + label_word(waiter.label) + "\t" + std::string(mode_word(waiter.mode)) +
+  return "waits\t" + label_word(waiter.label) + "\t" + std::string(to_string(waiter.mode)) +
          "\tage " + words(waiter.age) + "\tsilent " + words(waiter.silent_for) + "\n";
 }
 
@@ -48,20 +48,10 @@ std::string words(const std::optional<std::chrono::milliseconds>& time) {
   return time ? short_text(*time) : "-";
 }
 
-std::string_view mode_word(Mode mode) noexcept {
-  switch (mode) {
-    case Mode::exclusive: return "exclusive";
-    case Mode::shared: return "shared";
-    case Mode::once: return "once";
-    case Mode::permit: return "permit";
-  }
-  return "unknown";
-}
-
 Json json_of(const HolderEntry& holder) {
   Json entry;
   put_bytes(entry, "label", holder.label);
-  entry["mode"] = mode_word(holder.mode);
+  entry["mode"] = to_string(holder.mode);
   entry["token"] = json_of(holder.token);
   entry["age_ms"] = json_of(holder.age);
   entry["expires_in_ms"] = json_of(holder.expires_in);
@@ -80,8 +70,8 @@ void put_queue(Json& object, const NameQueue& queue) {
 
 int print(const std::string& text) {
   if (write_all(STDOUT_FILENO, text)) return done;
-  complain("standard output does not take what was to be printed",
-           "Check the disk, the pipe or the terminal behind it.");
+  complain("standard output does not accept the text",
+           "Check the disk, the pipe or the terminal that it leads to.");
   return unwritten;
 }
 
@@ -99,7 +89,7 @@ int look_holder(const Order& order) {
     printed = print(line_of(json));
   } else if (found) {
     printed =
-        print(printable(found->label) + " (" + std::string(mode_word(found->mode)) + ", token " +
+        print(printable(found->label) + " (" + std::string(to_string(found->mode)) + ", token " +
               words(found->token) + ", left " + words(found->expires_in) + ")\n");
   } else {
     printed = print("free\n");
@@ -147,7 +137,8 @@ int look_list(const Order& order) {
   }
   const int printed = print(text);
   if (all.too_long != 0) {
-    complain(std::to_string(all.too_long) + " more names are held, too long for this store to keep",
+    complain(std::to_string(all.too_long) +
+                 " more names are held, but they are too long for the list of this store",
              "Ask for such a name with 'mortise queue NAME'.");
   }
   return printed;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Words and JSON for what a store has answered.
+// Text and JSON for the answers of a store.
 #pragma once
 
 #include <mortise/listing.hpp>
@@ -14,8 +14,6 @@
 
 namespace mortise::tool {
 
-/// @return how a name is held: "exclusive", "shared", "permit" or "once".
-[[nodiscard]] std::string_view mode_word(Mode mode) noexcept;
 /// For a table: "-" if the store does not know it.
 [[nodiscard]] std::string words(Token token);
 [[nodiscard]] std::string words(const std::optional<std::chrono::milliseconds>& time);

@@ -34,7 +34,7 @@ complete -c mortise -n __mortise_at_command -a holder -d 'print who holds a lock
 complete -c mortise -n __mortise_at_command -a queue -d 'print who holds a name, and who waits for it'
 complete -c mortise -n __mortise_at_command -a list -d 'print the names that are held'
 complete -c mortise -n __mortise_at_command -a watch -d 'show all holds in a table that updates'
-complete -c mortise -n __mortise_at_command -a look -d 'print what is remembered of a key'
+complete -c mortise -n __mortise_at_command -a look -d 'print what the store remembers of a key'
 complete -c mortise -n __mortise_at_command -a forget -d 'forget a key, so that its program runs again'
 complete -c mortise -n __mortise_at_command -a release -d 'end a hold by force'
 complete -c mortise -n __mortise_at_command -a check -d 'test whether locks can be taken'
@@ -42,7 +42,7 @@ complete -c mortise -n __mortise_at_command -a migrate -d 'create or update the 
 complete -c mortise -n __mortise_at_command -l version -d 'print the version'
 complete -c mortise -n 'not __mortise_at_program' -l help -d 'print the options'
 
-complete -c mortise -n "__mortise_in run once $asks migrate" -l url -x -d 'the store; other users see it in ps'
+complete -c mortise -n "__mortise_in run once $asks migrate" -l url -x -d 'the URL of the store; other users see it in ps'
 complete -c mortise -n "__mortise_in run once $asks migrate" -l url-file -r -F -d 'a file that contains the URL of the store'
 complete -c mortise -n "__mortise_in $asks" -l answer -x -a "$durations" -d 'wait this long for the answer of the store'
 complete -c mortise -n '__mortise_in run once holder queue list watch look forget release' -l escaped -d 'the name is written with \xNN and \\\\'
@@ -52,13 +52,13 @@ complete -c mortise -n '__mortise_in queue list watch' -l semaphores -d 'semapho
 complete -c mortise -n '__mortise_in queue list watch' -l keys -d 'keys that run now'
 
 complete -c mortise -n '__mortise_in run once' -l wait -x -a "$durations" -d 'wait at most this long'
-complete -c mortise -n '__mortise_in run once' -l lease -x -a "$durations" -d 'after a crash the store frees it this much later'
+complete -c mortise -n '__mortise_in run once' -l lease -x -a "$durations" -d 'the store frees it this long after a crash'
 complete -c mortise -n '__mortise_in run once' -l label -x -d 'the name that others see'
 complete -c mortise -n '__mortise_in run' -l try -d 'do not wait for the lock'
 complete -c mortise -n '__mortise_in run' -l min-hold -x -a "$durations" -d 'keep the lock at least this long'
 complete -c mortise -n '__mortise_in run' -l shared -d 'hold it as one of many readers'
 complete -c mortise -n '__mortise_in once' -l keep -x -a "$durations" -d 'remember the output this long'
-complete -c mortise -n '__mortise_in once' -l fingerprint -x -d 'refuse a call with the same key and another text'
+complete -c mortise -n '__mortise_in once' -l fingerprint -x -d 'refuse a call with the same key and a different text'
 complete -c mortise -n __mortise_at_program -x -a '(__mortise_complete_program)'
 
 complete -c mortise -n '__mortise_in watch' -l every -x -a "$durations" -d 'the time between two updates'

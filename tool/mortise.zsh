@@ -30,14 +30,14 @@ _mortise() {
         'queue:print who holds a name, and who waits for it'
         'list:print the names that are held'
         'watch:show all holds in a table that updates'
-        'look:print what is remembered of a key'
+        'look:print what the store remembers of a key'
         'forget:forget a key, so that its program runs again'
         'release:end a hold by force'
         'check:test whether locks can be taken'
         'migrate:create or update the schema of PostgreSQL'
     )
     store=(
-        '(--url-file)--url[the store; other users see it in ps]:URL:'
+        '(--url-file)--url[the URL of the store; other users see it in ps]:URL:'
         '(--url)--url-file[a file that contains the URL of the store]:file:_files'
         '(- *)--help[print the options and an example]'
     )
@@ -49,7 +49,7 @@ _mortise() {
     )
     hold=(
         '--wait[wait at most this long]:duration:_mortise_duration'
-        '--lease[after a crash the store frees it this much later]:duration:_mortise_duration'
+        '--lease[the store frees it this long after a crash]:duration:_mortise_duration'
         '--label[the name that others see]:label:'
         '--escaped[the name is written with \\xNN and \\\\]'
     )
@@ -71,7 +71,7 @@ _mortise() {
                 once)
                     _arguments -S $store $hold \
                         '--keep[remember the output this long]:duration:_mortise_duration' \
-                        '--fingerprint[refuse a call with the same key and another text]:text:' \
+                        '--fingerprint[refuse a call with the same key and a different text]:text:' \
                         '1:key:' $program
                     ;;
                 holder)

@@ -49,10 +49,10 @@ std::optional<Entry> entry_of(pid_t pid) {
   entry.pid = pid;
   char state = 0;
   long threads = 0;
-  // Behind the name: state, parent, 15 fields, the number of threads, one field, and the time of
+  // After the name: state, parent, 15 fields, the number of threads, one field, and the time of
   // its start.
   if (name_end == std::string_view::npos ||
-      // NOLINTNEXTLINE(cert-err34-c): numbers of the kernel's
+      // NOLINTNEXTLINE(cert-err34-c): the kernel wrote these numbers
       std::sscanf(text + name_end + 1,
                   " %c %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %ld %*s %llu",
                   &state, &entry.parent, &threads, &entry.start) != 4) {
@@ -74,7 +74,8 @@ std::vector<Entry> all_processes() {
   return all;
 }
 
-/// What descends from `root`, and not by way of `strangers`; parents before their children.
+/// @return the descendants of `root`, without `strangers` and their descendants. Parents come
+/// before their children.
 std::vector<Entry> descendants(pid_t root, const std::vector<pid_t>& strangers) {
   const std::vector<Entry> all = all_processes();
   std::vector<Entry> found;
@@ -92,7 +93,7 @@ std::vector<Entry> descendants(pid_t root, const std::vector<pid_t>& strangers) 
   return found;
 }
 
-/// Sends it to that process, and not to one that got its number since it was seen.
+/// Sends a signal to that process, unless its number now belongs to a newer process.
 void send(const Entry& to, int number) {
   const Descriptor handle(static_cast<int>(::syscall(SYS_pidfd_open, to.pid, 0)));
   const auto now = entry_of(to.pid);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// All that descends from the calling process, found by /proc: also what has left its process group
-// or session. The caller must be a subreaper (PR_SET_CHILD_SUBREAPER), so that nothing leaves the
-// tree by the death of its parent.
+// All descendants of the calling process, found in /proc, including those that have left its
+// process group or session. The caller must be a subreaper (PR_SET_CHILD_SUBREAPER), so that no
+// process leaves the tree when its parent dies.
 #pragma once
 
 #include <sys/types.h>
@@ -13,13 +13,13 @@ namespace mortise::tool {
 
 class Offspring {
  public:
-  /// Whatever descends from the children that there are now is left alone from now on: a shell that
-  /// has become this program by exec() may have had jobs.
+  /// The present children and their descendants are left alone from now on: a shell that has become
+  /// this program by exec() may have had jobs.
   Offspring();
-  /// @return how many were alive and got the signal, or may not be sent it; 0: none are left
+  /// @return how many were alive, even if this process may not signal them; 0: none are left
   std::size_t signal(int number) const;
-  /// KILL until none is left, and reaps them. First to that group, a child's: whoever forks faster
-  /// than it can be found is ended by that alone.
+  /// Sends KILL until none is left, and reaps them. The group of a child comes first: only that
+  /// ends processes that fork faster than /proc can be read.
   void kill_all(pid_t group) const;
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the command line asks for.
+// The command line as a request.
 #pragma once
 
 #include <mortise/mode.hpp>
@@ -24,11 +24,11 @@ struct CommandOptions {
   std::string fingerprint{};
 };
 
-/// What the commands for administrators have in common.
+/// The options that the commands for administrators have in common.
 struct LookOptions {
   std::chrono::milliseconds answer{10'000};  ///< the longest wait for an answer of the store
-  std::chrono::milliseconds every{2'000};    ///< `watch`: the pause between two looks
-  bool once = false;                         ///< `watch`: look once
+  std::chrono::milliseconds every{2'000};    ///< `watch`: the pause between two updates
+  bool once = false;                         ///< `watch`: print one table
   bool json = false;
   Token token{};  ///< `release`: the hold to end; 0 = any
   /// `exclusive` = locks, `permit` = semaphores, `once` = keys; empty = all that the store has, or

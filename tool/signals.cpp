@@ -12,13 +12,13 @@ Signals::Signals() {
   for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT}) {
     struct sigaction action {};
     ::sigaction(number, nullptr, &action);
-    // A blocked signal is not thrown away even if it is ignored, and this one is to be.
+    // The kernel keeps a blocked signal even if it is ignored, and this one must stay ignored.
     if (action.sa_handler == SIG_IGN) continue;
     sigaddset(&handled_, number);
     sigaddset(&blocked, number);
   }
-  // SIGTTOU: to give the terminal away and to take it back from the background. SIGPIPE: whoever
-  // reads the output may go, the lock stays.
+  // SIGTTOU: so that the front can give the terminal away and take it back from the background.
+  // SIGPIPE: the reader of the output may go, and the lock stays.
   for (const int number : {SIGCHLD, SIGTTOU, SIGPIPE}) sigaddset(&blocked, number);
   struct sigaction wait_for_children {};
   wait_for_children.sa_handler = SIG_DFL;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The signals of a run: blocked everywhere, read from a descriptor, so that each is handled in one
-// place and none can interrupt anything.
+// The signals of a run. They are blocked everywhere and read from a descriptor, so one place
+// handles each signal, and no signal interrupts a call.
 #pragma once
 
 #include "descriptor.hpp"
@@ -9,15 +9,16 @@
 
 namespace mortise::tool {
 
-/// Blocks them, and knows how it was before. What was ignored at the start (nohup) stays so.
+/// Blocks the signals, and keeps the mask from before. Signals that were ignored at the start
+/// (nohup) stay ignored.
 class Signals {
  public:
   Signals();
-  /// @return the mask of before: the command's.
+  /// @return the mask from before, which the command gets.
   [[nodiscard]] const sigset_t& before() const noexcept { return before_; }
-  /// @return a descriptor that tells of these signals alone.
+  /// @return a descriptor from which only these signals are read.
   [[nodiscard]] static Descriptor descriptor(const sigset_t& of);
-  /// @return what the front reads: what it forwards, and what the shell's job control sends.
+  /// @return the signals that the front reads: those that it forwards, and those of job control.
   [[nodiscard]] const sigset_t& handled() const noexcept { return handled_; }
 
  private:
@@ -25,10 +26,10 @@ class Signals {
   sigset_t handled_{};
 };
 
-/// @return the next one that is there; 0: none.
+/// @return the next pending signal; 0: none.
 [[nodiscard]] int next_signal(int descriptor) noexcept;
 
-/// @return whether it ends a tool that still waits for the lock.
+/// @return whether this signal ends a tool that still waits for the lock.
 [[nodiscard]] constexpr bool ends_wait(int number) noexcept {
   return number == SIGTERM || number == SIGINT || number == SIGHUP || number == SIGQUIT;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Standard error, written by a thread of its own. Whoever reads it may stop to (a pager whose page
-// is not turned, a terminal after ^S), and a keeper that waits for that ends no command.
+// Standard error, which a thread of its own writes. Its reader may stop reading (a pager that waits
+// for a key, a terminal after ^S). A keeper that waited for the reader could not end a command.
 #pragma once
 
 #include "descriptor.hpp"
@@ -14,22 +14,23 @@
 
 namespace mortise::tool {
 
-/// While one is there, all that the process says goes through it. One a process; it outlives all
-/// who speak.
+/// While a speaker exists, it writes all messages of the process. A process has one, which outlives
+/// all callers of `say()`.
 class Speaker {
  public:
   Speaker();
   Speaker(const Speaker&) = delete;
   Speaker& operator=(const Speaker&) = delete;
-  /// Waits until all is written, or nobody reads it any more.
+  /// Waits until all text is written, or until the reader has gone.
   ~Speaker();
 
-  /// Never waits for who reads.
+  /// Never waits for the reader.
   void say(std::string_view text);
-  /// @return whether there is little enough left to write. Where not, `room()` tells when.
+  /// @return whether the unwritten text is below its limit. If not, `room()` becomes readable
+  /// later.
   [[nodiscard]] bool has_room();
   [[nodiscard]] int room() const noexcept { return room_.get(); }
-  /// Waits at most so long until all is written.
+  /// Waits until all text is written, at most this long.
   void wait(std::chrono::milliseconds longest);
 
  private:
@@ -38,13 +39,13 @@ class Speaker {
   Descriptor room_;  ///< an eventfd
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::string text_;      ///< not begun to be written
-  bool writing_ = false;  ///< something else is
+  std::string text_;      ///< waits to be written
+  bool writing_ = false;  ///< the thread writes an earlier text
   bool ended_ = false;
   std::jthread thread_;
 };
 
-/// Says it by the process's speaker; where there is none, writes it, all in one.
+/// Passes the text to the speaker of the process. If there is none, writes it in one piece.
 void say(std::string_view text);
 
 }  // namespace mortise::tool

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where the URL of the store comes from. It may contain a password, so nothing here prints it.
+// Finds the URL of the store. It may contain a password, so no function here prints it.
 #pragma once
 
 #include <optional>
@@ -7,7 +7,7 @@
 
 namespace mortise::tool {
 
-/// Where a command line may name the store. At most one of the two is set.
+/// The options that name the store. At most one of the two is set.
 struct StoreUrl {
   std::optional<std::string> url{};   ///< `--url`
   std::optional<std::string> file{};  ///< `--url-file`

@@ -9,15 +9,16 @@
 namespace mortise::tool {
 namespace {
 
-/// What makes two rows the same hold. The token alone does not: a store may not tell it, and
-/// readers share one.
+/// Two rows with the same key are the same hold. The token alone is not enough: a store may not
+/// know it, and readers share one.
 auto hold_of(const Row& row) {
   return std::tie(row.name, row.holder.token, row.holder.label, row.holder.mode);
 }
 
 bool precedes(const Row& one, const Row& other) { return hold_of(one) < hold_of(other); }
 
-/// @return whether the look has seen each hold of this name: it is free, or the store was asked.
+/// @return whether the survey has every hold of this name: the name is free, or the store was
+/// asked.
 bool knows(const Survey& survey, const HeldName& name) {
   const auto end = survey.names.begin() + static_cast<std::ptrdiff_t>(survey.asked);
   return std::find(end, survey.names.end(), name) == survey.names.end();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One look of `mortise watch` at the store, and what has changed since the look before.
+// A survey is one update of `mortise watch`. Two surveys are compared to mark the changes.
 #pragma once
 
 #include <mortise/client.hpp>
@@ -21,10 +21,10 @@ struct Row {
   std::optional<std::size_t> waiters;  ///< for the name; empty: unknown
 };
 
-/// One look.
+/// One update.
 struct Survey {
   std::vector<HeldName> names;  ///< all that are held, in order
-  std::size_t asked = 0;  ///< of how many of them, from the first on, the store told the holds
+  std::size_t asked = 0;  ///< the store was asked for the holds of this many, from the first on
   std::vector<Row> rows;  ///< their holds, in the order of the names
 };
 
@@ -33,7 +33,7 @@ struct Survey {
 /// @throws Error as `Client::list()` and `Client::queue()`
 [[nodiscard]] Survey take_survey(const Client& client, const Order& order, std::size_t most);
 
-/// What has become of a hold since the look before.
+/// The change of a hold since the survey before.
 enum class Change {
   none,
   began,    ///< it was not there
@@ -41,15 +41,14 @@ enum class Change {
   waiters,  ///< the number of waiters for its name has changed
 };
 
-/// A row, and what has become of it.
+/// A row, and its change.
 struct ChangedRow {
   Row row;
   Change change = Change::none;
 };
 
-/// Compares two looks. A hold whose name was not asked about in one of the two looks has not
-/// changed, as far as is known.
-/// @return the rows of `now`, with those that have ended among them, in order
+/// Compares two surveys. If one of them did not ask for a name, its holds count as unchanged.
+/// @return the rows of `now` and those that have ended, in order
 [[nodiscard]] std::vector<ChangedRow> changes(const Survey& before, const Survey& now);
 
 }  // namespace mortise::tool

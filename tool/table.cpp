@@ -36,7 +36,7 @@ Cells cells_of(const ChangedRow& changed) {
   return {mark_of(changed.change),
           escaped(row.name.name),
           row.holder.label.empty() ? "-" : printable(row.holder.label),
-          std::string(mode_word(row.holder.mode)),
+          std::string(to_string(row.holder.mode)),
           words(row.holder.token),
           words(row.holder.age),
           ended ? "ended" : words(row.holder.expires_in),
@@ -72,14 +72,14 @@ Widths widths_of(const std::vector<Cells>& lines) {
   return widths;
 }
 
-/// Narrows the name and the holder until a line fits. Neither takes room that the other one needs
-/// and it does not.
+/// Narrows the name and the holder until a line fits. The narrower of the two keeps its width if it
+/// needs less than half of the room.
 void fit(Widths& widths, const std::vector<Column>& shown, std::size_t width) {
   std::size_t others = 0;
   for (const Column each : shown) {
     if (each != name && each != holder) others += widths[each] + 1;
   }
-  others += 2;  // behind the name, and behind the holder
+  others += 2;  // the spaces after the name and after the holder
   const std::size_t room = width > others ? width - others : 0;
   if (widths[name] + widths[holder] <= room) return;
   const std::size_t half = room / 2;
@@ -139,7 +139,7 @@ std::string drawn_table(const std::vector<ChangedRow>& rows, const Screen& scree
   Widths widths = widths_of(lines);
   fit(widths, shown, screen.columns);
   std::string text;
-  // What is left of a longer line that was drawn before is erased.
+  // Erases the rest of a longer line that was drawn before.
   const auto put = [&](const std::string& line) { text += cut(line, screen.columns) + "\x1b[K\n"; };
   put(clock_time() + ", every " + short_text(every) + "   + began  - ended  * other waiters");
   for (const Cells& each : lines) put(line_of_cells(each, shown, widths));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The terminal of the session: which process group has it, as a shell's job control wants it.
+// The terminal of the session. As in a shell's job control, one process group has it.
 #pragma once
 
 #include "descriptor.hpp"
@@ -8,14 +8,15 @@
 
 namespace mortise::tool {
 
-/// SIGTTOU must be blocked in whoever gives: it is not in the foreground any more then.
+/// The caller must block SIGTTOU, because it is no longer in the foreground after `give()`.
 class Terminal {
  public:
   Terminal() noexcept;  ///< of the calling process; there may be none
   [[nodiscard]] bool there() const noexcept { return fd_.get() >= 0; }
-  /// To `group`, where the calling process has it. @return whether that has it now
+  /// Gives the terminal to `group` if the calling process has it. @return whether `group` has it
+  /// now
   bool give(pid_t group) const noexcept;
-  /// Back, where `group` has it.
+  /// Takes the terminal back if `group` has it.
   void take_back(pid_t group) const noexcept;
 
  private:

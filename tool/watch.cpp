@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The command watch: a table of holds, which a terminal shows in place and a pipe gets again and
-// again.
+// The command watch: a table of holds. A terminal shows it in place, and a pipe gets a new one each
+// time.
 #include <mortise/client.hpp>
 
 #include "look.hpp"
@@ -66,7 +66,8 @@ int look_once(const Client& client, const Order& order) {
   return print(plain_table(unchanged(take_survey(client, order, no_limit))));
 }
 
-/// To the corner, over the table of before, and nothing below: clearing the screen would flicker.
+/// Draws over the old table from the corner, and erases the rest. Clearing the screen would
+/// flicker.
 std::string in_place(const std::string& table) { return "\x1b[H" + table + "\x1b[J"; }
 
 }  // namespace

@@ -52,19 +52,19 @@ Address Address::parse(std::string_view text, Literal backend, std::uint16_t def
   std::optional<std::string_view> port;
   if (text.starts_with('[')) {
     const std::size_t end = text.find(']');
-    if (end == std::string_view::npos) refuse("no ']' behind the '['");
+    if (end == std::string_view::npos) refuse("the '[' has no matching ']'");
     host = text.substr(1, end - 1);
     const std::string_view rest = text.substr(end + 1);
     if (!rest.empty() && rest.front() != ':') refuse("only a port may follow the ']'");
     if (!rest.empty()) port = rest.substr(1);
-    if (!is_ipv6_number(host)) refuse("no IPv6 number inside of []");
+    if (!is_ipv6_number(host)) refuse("the text inside [] is not an IPv6 address");
   } else if (const std::size_t colon = text.find(':'); colon == text.rfind(':')) {
     host = text.substr(0, colon);
     if (colon != std::string_view::npos) port = text.substr(colon + 1);
   }
   // With more than one colon and no brackets it is an IPv6 number, which leaves no room for a port.
-  if (host.empty()) refuse("no host");
-  if (!is_host(host)) refuse("neither a host name nor a number");
+  if (host.empty()) refuse("the host is missing");
+  if (!is_host(host)) refuse("the host is neither a name nor an IP address");
   Address address;
   address.host = std::string(host);
   address.port = default_port;
@@ -77,14 +77,14 @@ Address Address::parse(std::string_view text, Literal backend, std::uint16_t def
 }
 
 Address Address::of_socket(std::string path, Literal backend) {
-  static_assert(sizeof(sockaddr_un::sun_path) == 108, "the words below say 107");
+  static_assert(sizeof(sockaddr_un::sun_path) == 108, "the message below says 107");
   const bool fits = path.starts_with('/') && path.size() > 1 &&
                     path.size() < sizeof(sockaddr_un::sun_path) &&
                     path.find('\0') == std::string::npos;
   if (!fits) {
     refuse_url(
         {backend,
-         ": URL: the path of a unix socket begins with '/', and has up to 107 bytes without a "
+         ": URL: the path of a unix socket must begin with '/' and have at most 107 bytes, without "
          "NUL"});
   }
   return {.host = {}, .port = 0, .path = std::move(path)};

@@ -14,19 +14,19 @@ class Category final : public std::error_category {
   [[nodiscard]] const char* name() const noexcept override { return "mortise"; }
   [[nodiscard]] std::string message(int value) const override {
     switch (static_cast<Errc>(value)) {
-      case Errc::timeout: return "held by somebody else until the time was up";
+      case Errc::timeout: return "not free within the time limit";
       case Errc::cancelled: return "the wait was cancelled";
       case Errc::unavailable: return "the lock store cannot be reached";
-      case Errc::denied: return "credentials, a right or a certificate were refused";
+      case Errc::denied: return "the credentials, a permission or a certificate was refused";
       case Errc::lost: return "the hold was lost";
       case Errc::not_owner: return "the caller does not hold the lock";
-      case Errc::in_doubt: return "the outcome of the request was not learned";
+      case Errc::in_doubt: return "no reply: the request may or may not have taken effect";
       case Errc::misconfigured: return "misconfigured";
       case Errc::unsupported: return "not supported";
-      case Errc::protocol: return "the lock store holds or answered something that is not a lock";
-      case Errc::exhausted: return "out of room";
+      case Errc::protocol: return "the lock store contains or returned data that is not a lock";
+      case Errc::exhausted: return "a resource limit was reached";
       case Errc::closed: return "the client is closed";
-      case Errc::mismatch: return "the key is remembered with another fingerprint";
+      case Errc::mismatch: return "the key is remembered with a different fingerprint";
     }
     return "unknown error " + std::to_string(value);
   }

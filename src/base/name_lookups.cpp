@@ -146,7 +146,7 @@ void NameLookups::ask(const std::string& host, NameQuestion& asker) {
     const auto* const typed = dynamic_cast<const Error*>(&error);
     lookups_.erase(mine);
     Resolution none;
-    none.error = typed != nullptr ? words_of(*typed) : "no memory to resolve the name";
+    none.error = typed != nullptr ? words_of(*typed) : "no memory for the name lookup";
     none.code = Errc::exhausted;
     answer_locked(asker, none);
   }

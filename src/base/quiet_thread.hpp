@@ -35,7 +35,7 @@ template <class Function>
   try {
     return std::thread(std::move(function));
   } catch (const std::system_error& error) {
-    throw Error({Errc::exhausted, "no thread can be started: " + error.code().message()});
+    throw Error({Errc::exhausted, "cannot start a thread: " + error.code().message()});
   }
 }
 

@@ -22,8 +22,8 @@ Resolution socket_path(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof address.sun_path || path.find('\0') != std::string::npos) {
-    found.error = "the path of a unix socket has at most " +
-                  std::to_string(sizeof address.sun_path - 1) + " bytes, and no NUL";
+    found.error = "the path of a unix socket must have at most " +
+                  std::to_string(sizeof address.sun_path - 1) + " bytes, without NUL";
     found.code = Errc::misconfigured;
     return found;
   }
@@ -54,7 +54,9 @@ bool Resolver::prepare() {
     answered_ = UniqueFd::open([] { return ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); });
   }
   if (!answered_) {
-    known_ = {{}, "no descriptor: " + std::generic_category().message(errno), errc_of(errno)};
+    known_ = {{},
+              "cannot create a file descriptor: " + std::generic_category().message(errno),
+              errc_of(errno)};
     return false;
   }
   eventfd_t ignored = 0;

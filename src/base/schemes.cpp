@@ -29,8 +29,8 @@ const Scheme& scheme_of(std::string_view url, std::span<const Scheme> known) {
   for (const Scheme& each : known) {
     if (each.name == scheme && each.open != nullptr) return each;
     if (each.name == scheme) {
-      throw Error({Errc::unsupported, "URL: the backend of the scheme '" + std::string(each.name) +
-                                          "' is not in this build; configure it with " +
+      throw Error({Errc::unsupported, "URL: this build of Mortise has no backend for the scheme '" +
+                                          std::string(each.name) + "'; configure it with " +
                                           std::string(each.option) + "=ON"});
     }
     if (each.open == nullptr || !each.offered) continue;
@@ -41,8 +41,8 @@ const Scheme& scheme_of(std::string_view url, std::span<const Scheme> known) {
                                           std::string(meant) + "://host:port?"});
   }
   // Not the scheme itself: of "user:password@host" it is the user.
-  throw Error(
-      {Errc::unsupported, "URL: no backend for its scheme in this build, which has " + offered});
+  throw Error({Errc::unsupported,
+               "URL: this build of Mortise has no backend for the scheme; it has " + offered});
 }
 
 }  // namespace mortise::base

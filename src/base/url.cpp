@@ -26,7 +26,8 @@ std::string decode(std::string_view text, Literal part) {
     }
     const int high = i + 2 < text.size() ? hex_digit(text[i + 1]) : -1;
     const int low = i + 2 < text.size() ? hex_digit(text[i + 2]) : -1;
-    if (high < 0 || low < 0) refuse_url({"URL: bad percent escape in the ", part});
+    if (high < 0 || low < 0)
+      refuse_url({"URL: invalid percent escape in the ", part, "; write '%' as %25"});
     const char byte = static_cast<char>(high * 16 + low);
     // The C libraries that get it would take the text to end here.
     if (byte == '\0') refuse_url({"URL: NUL byte in the ", part});
@@ -48,14 +49,15 @@ void refuse_url(Literal words, Errc as) { refuse_url({words}, as); }
 
 void refuse_control_characters(std::string_view text) {
   const auto control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
-  if (std::any_of(text.begin(), text.end(), control)) refuse_url("URL: control character");
+  if (std::any_of(text.begin(), text.end(), control))
+    refuse_url("URL: it contains a control character");
 }
 
 void refuse_open_password(std::string_view rest) {
   if (rest.find('@') == std::string_view::npos) return;
   refuse_url(
-      "URL: an '@' behind the host, where a password may end; in a password '/' is %2F, '?' is %3F "
-      "and '@' is %40, and behind the host '@' is %40 as well");
+      "URL: there is an '@' after the host, perhaps from a password; in a password write '/' as "
+      "%2F, '?' as %3F and '@' as %40; after the host write '@' as %40");
 }
 
 std::string url_scheme(std::string_view text) {
@@ -65,7 +67,7 @@ std::string url_scheme(std::string_view text) {
   };
   if (colon == std::string_view::npos || colon == 0 ||
       !std::all_of(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(colon), letter)) {
-    refuse_url("URL: no scheme (expected something like memory: or file:///directory)");
+    refuse_url("URL: the scheme is missing; a URL starts like memory: or file:///directory");
   }
   std::string scheme(text.substr(0, colon));
   std::transform(scheme.begin(), scheme.end(), scheme.begin(),
@@ -77,7 +79,7 @@ Url::Url(std::string_view text) : scheme_(url_scheme(text)) {
   refuse_control_characters(text);
   text.remove_prefix(scheme_.size() + 1);
   if (const std::size_t mark = text.find('#'); mark != std::string_view::npos) {
-    refuse_url("URL: a fragment (#) means nothing here; in a password '#' is %23");
+    refuse_url("URL: a fragment (#) is not allowed; in a password write '#' as %23");
   }
   if (text.starts_with("//")) {
     const std::size_t end = std::min(text.find_first_of("/?", 2), text.size());
@@ -116,11 +118,11 @@ void Url::parse_query(std::string_view text) {
     text.remove_prefix(std::min(pair.size() + 1, text.size()));
     const std::size_t equals = pair.find('=');
     if (equals == std::string_view::npos || equals == 0) {
-      refuse_url("URL: a parameter of the query has no name or no '=' with a value");
+      refuse_url("URL: a query parameter has no name or no '='; write name=value");
     }
     std::string key = decode(pair.substr(0, equals), "query");
     if (!query_.emplace(std::move(key), decode(pair.substr(equals + 1), "query")).second) {
-      refuse_url("URL: a parameter of the query is given twice");
+      refuse_url("URL: a query parameter is given twice");
     }
   }
 }
@@ -139,7 +141,7 @@ bool Url::take_flag(Literal key, bool otherwise) {
   if (!value) return otherwise;
   if (*value == "yes") return true;
   if (*value == "no") return false;
-  refuse_url({"URL: parameter ", key, " is yes or no"});
+  refuse_url({"URL: parameter ", key, " must be yes or no"});
 }
 
 // The one list that is no literal: each of these names was in the source code of a caller.
@@ -147,9 +149,10 @@ void Url::refuse_the_rest() const {
   if (query_.empty()) return;
   std::string known;
   for (const std::string& each : asked_) known += (known.empty() ? "" : ", ") + each;
-  throw Error({Errc::misconfigured,
-               "URL: unknown parameter; " +
-                   (known.empty() ? std::string("this store has none") : "known are " + known)});
+  throw Error(
+      {Errc::misconfigured,
+       "URL: unknown parameter; " + (known.empty() ? std::string("this store has no parameters")
+                                                   : "the parameters of this store are " + known)});
 }
 
 }  // namespace mortise::base

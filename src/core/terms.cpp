@@ -52,10 +52,12 @@ Failure check(const LockOptions& options) {
   if (options.renew && options.max_hold < options.lease) {
     return wrong("LockOptions::max_hold (" + ms(options.max_hold) +
                  ") is shorter than LockOptions::lease (" + ms(options.lease) +
-                 "), which leaves nothing to renew");
+                 "); raise it, or set renew to false");
   }
   if (options.mode != Mode::exclusive && options.mode != Mode::shared) {
-    return wrong("LockOptions::mode is that of a key; keys are made by Client::make_once()");
+    return wrong(
+        "LockOptions::mode must be exclusive or shared; Client::make_once() makes keys, and "
+        "Client::make_semaphore() makes permits");
   }
   if (options.min_hold < std::chrono::milliseconds(0) || options.min_hold > longest_lease) {
     return wrong("LockOptions::min_hold is " + ms(options.min_hold) + "; it must be 0 to 24 h");
@@ -66,7 +68,7 @@ Failure check(const LockOptions& options) {
   }
   if (options.mode == Mode::shared && options.min_hold > std::chrono::milliseconds(0)) {
     return wrong("LockOptions::min_hold is " + ms(options.min_hold) +
-                 " with Mode::shared; only an exclusive owner can keep a name for nobody");
+                 " with Mode::shared; min_hold needs Mode::exclusive");
   }
   return check_label("LockOptions", options.label);
 }
@@ -77,11 +79,11 @@ Failure check(std::uint32_t permits, const LockOptions& options) {
                  " permits; it must have 1 to 10,000");
   }
   if (options.mode != Mode::exclusive) {
-    return wrong("LockOptions::mode of a semaphore: it has permits, no readers");
+    return wrong("LockOptions::mode must be exclusive for a semaphore");
   }
   if (options.min_hold != std::chrono::milliseconds(0)) {
     return wrong("LockOptions::min_hold is " + ms(options.min_hold) +
-                 " for a semaphore; only a lock can be kept for nobody");
+                 " for a semaphore; only locks have a min_hold");
   }
   return check(options);
 }
@@ -100,14 +102,15 @@ Failure check(const OnceOptions& options) {
 
 Failure check(const ClientOptions& options) {
   if (options.give_up < std::chrono::milliseconds(0)) {
-    return wrong("ClientOptions::give_up is " + ms(options.give_up) + "; 0 means never");
+    return wrong("ClientOptions::give_up is " + ms(options.give_up) +
+                 "; it must not be negative (0 = never give up)");
   }
   if (options.turn < std::chrono::milliseconds(0)) {
     return wrong("ClientOptions::turn is " + ms(options.turn) + "; it must not be negative");
   }
   if (options.turn_handoffs > longest_turn) {
     return wrong("ClientOptions::turn_handoffs is " + std::to_string(options.turn_handoffs) +
-                 "; at most 1000 fit into a token");
+                 "; at most 1000 are allowed");
   }
   return {};
 }
@@ -122,7 +125,7 @@ Failure check_key(std::string_view key) { return check_length("the key", key); }
 
 Failure check_outcome(std::string_view bytes) {
   if (bytes.size() <= longest_outcome) return {};
-  return wrong("a result or a reason of " + std::to_string(bytes.size()) +
+  return wrong("the result or reason has " + std::to_string(bytes.size()) +
                " bytes; at most 65,536 are allowed");
 }
 

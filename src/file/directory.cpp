@@ -56,10 +56,14 @@ Failure Directory::refused(const char* why, Errc errc) const {
 // O_DIRECTORY with O_NOFOLLOW answers ENOTDIR for a link as well: the words need a second look.
 Failure Directory::why_not_open(int error) const {
   struct stat found {};
-  if (error == ENOENT) return refused("the directory does not exist (create=yes makes it)");
+  if (error == ENOENT) {
+    return refused("the directory does not exist; create it, or add create=yes to the URL");
+  }
   if ((error == ENOTDIR || error == ELOOP) && ::lstat(path_.c_str(), &found) == 0) {
-    if (S_ISLNK(found.st_mode)) return refused("the directory is a symbolic link");
-    return refused("it is not a directory");
+    if (S_ISLNK(found.st_mode)) {
+      return refused("the directory is a symbolic link; use the path that it leads to");
+    }
+    return refused("this is not a directory");
   }
   return system_failure(error, path_, "open the directory");
 }
@@ -71,14 +75,16 @@ Failure Directory::inspect(int fd) const {
     return system_failure(errno, path_, "inspect the directory");
   }
   if (found.st_uid != ::geteuid() && found.st_uid != 0) {
-    return refused("the directory belongs to another user");
+    return refused("the directory belongs to another user; use one of the process's own user");
   }
   if ((found.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
-    return refused("the directory is writable by its group or by others (chmod go-w)");
+    return refused("the directory is writable by its group or by others; run chmod go-w");
   }
   // The type is a signed word on some machines; its magic numbers have 32 bits.
   if (is_network_filesystem(static_cast<std::uint32_t>(system.f_type))) {
-    return refused("it lies on a network or FUSE file system, whose locks do not exclude reliably");
+    return refused(
+        "the directory is on a network or FUSE file system, where locks do not exclude reliably; "
+        "use a local one");
   }
   return {};
 }
@@ -108,8 +114,11 @@ Failure Directory::check() const {
   if (Failure why = open(fd)) return why;
   if (::faccessat(fd.get(), ".", W_OK | X_OK, AT_EACCESS) != 0) {
     // Other errors come from filters that do not know the call; the first lock will tell.
-    if (errno == EROFS) return refused("the file system is mounted read-only");
-    if (errno == EACCES) return refused("no right to write in the directory", Errc::denied);
+    if (errno == EROFS) return refused("the file system is mounted read-only; use a writable one");
+    if (errno == EACCES) {
+      return refused("the process may not write in the directory; grant it write permission",
+                     Errc::denied);
+    }
   }
   return {};
 }

@@ -209,11 +209,14 @@ Decision Entry::try_to_take(const Acquisition& operation, Instant counted_from, 
 
 Decision Entry::replaced_again() const {
   const std::string path = common_.directory.path_of(file_name(name_, common_.mode));
-  return failed({Errc::unavailable, "file " + path + ": replaced again and again"});
+  return failed(
+      {Errc::unavailable,
+       "file " + path + ": the file is replaced repeatedly; find the program that does so"});
 }
 
 Decision Entry::unseen_path() const {
-  return failed({Errc::unavailable, "file " + file_->path() + ": cannot look at the path"});
+  return failed({Errc::unavailable,
+                 "file " + file_->path() + ": cannot check whether the file is still there"});
 }
 
 Decision Entry::note_grant(const Acquisition::Request& request, Instant counted_from) {

@@ -33,7 +33,7 @@ Decision ask_on() { return {.kind = Kind::held}; }
 Failure Entry::read_page(KeyPage& page) const {
   if (const int error = page.read(file_->descriptor())) return file_->failed(error, "read");
   if (page.blank() || page.ours()) return {};
-  return file_->not_ours("it is not a lock file of this version");
+  return file_->not_ours("this is not a lock file of this version; use another directory");
 }
 
 // Kind::held where the bytes are not those of the record: it was written over, or is damaged.
@@ -108,7 +108,10 @@ Decision Entry::begin_run(const Acquisition::Request& request, Instant counted_f
   Unlocking unlock(*file_);
   KeyPage page;
   if (Failure why = read_page(page)) return failed(std::move(why));
-  if (page.damaged()) return failed(file_->not_ours("what it remembered is damaged"));
+  if (page.damaged()) {
+    return failed(file_->not_ours(
+        "the record of the key is damaged; check what its run did, then forget the key"));
+  }
   std::optional<KeySlot> last;
   if (page.newest() != nullptr) last = *page.newest();
   Decision decision;
@@ -129,7 +132,8 @@ Decision Entry::begin_run(const Acquisition::Request& request, Instant counted_f
   if (verdict == Verdict::mismatch || verdict == Verdict::replay) {
     decision = told(*last, verdict == Verdict::replay);
     if (decision.kind != Kind::held) return decision;
-    return failed(file_->not_ours("what it remembered is damaged"));
+    return failed(file_->not_ours(
+        "the record of the key is damaged; check what its run did, then forget the key"));
   }
   decision = write_run(request, counted_from, page, last ? &*last : nullptr);
   if (decision.kind == Kind::flushing) unlock.keep();

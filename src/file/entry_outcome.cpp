@@ -91,7 +91,7 @@ Released Entry::find_outcome(const HoldId& hold, KeyState state, Failure& why) {
       continue;
     }
     if (page.settled(*slot)) return Released::released;
-    why = {Errc::in_doubt, "file " + file_->path() + ": the disk may not have the outcome"};
+    why = {Errc::in_doubt, "file " + file_->path() + ": the outcome may not be on the disk"};
     return Released::unknown;
   }
   return Released::was_lost;

@@ -98,9 +98,10 @@ Failure Entry::check_permits(const Acquisition& operation, const Header& header)
   }
   // 0: nobody has written it, or somebody has truncated the file.
   if (!used || known == 0) return file_->record_permits(header, request.permits);
-  return {Errc::misconfigured, request.name + ": has " + std::to_string(known) +
-                                   " permits at the store, and was asked for with " +
-                                   std::to_string(request.permits)};
+  return {Errc::misconfigured, request.name + ": the store has " + std::to_string(known) +
+                                   " permits, but this client asks for " +
+                                   std::to_string(request.permits) +
+                                   "; use one number in all clients"};
 }
 
 // Whoever draws is alone in taking one.

@@ -33,7 +33,7 @@ bool can_be_asked(const Acquisition::Request& request) noexcept {
 
 Failure refuse(const Acquisition::Request& request) {
   if (!can_be_asked(request)) {
-    return {Errc::unsupported, "file: this mode of holding is not supported"};
+    return {Errc::unsupported, "file: this mode is not supported"};
   }
   return refuse_name(request.name);
 }
@@ -278,8 +278,9 @@ void FileBackend::tell_losses(const Entries& entries) {
   for (const std::shared_ptr<Entry>& entry : entries.all()) {
     for (const HoldId& lost : entry->notice_losses()) {
       const std::string path = directory_.path_of(file_name(lost.name, lost.mode));
-      host_->hold_lost(lost,
-                       {Errc::lost, "file " + path + ": deleted or replaced while it was held"});
+      host_->hold_lost(
+          lost,
+          {Errc::lost, "file " + path + ": the file was deleted or replaced while it was held"});
     }
   }
 }
@@ -296,16 +297,16 @@ void FileBackend::tell_losses() noexcept {
 
 Settings Settings::parse(std::string_view url) {
   base::Url parsed(url);
-  if (parsed.scheme() != "file") base::refuse_url("URL: not the scheme file");
+  if (parsed.scheme() != "file") base::refuse_url("URL: the scheme must be file");
   if (!parsed.hosts().empty() || !parsed.user().empty() || parsed.password()) {
     base::refuse_url(
-        "URL: file: names a directory of this machine, not a host (file:///directory)");
+        "URL: file: takes a directory of this machine, not a host; write file:///directory");
   }
   if (parsed.path().empty() || parsed.path().front() != '/') {
-    base::refuse_url("URL: file: wants an absolute directory: file:///directory");
+    base::refuse_url("URL: file: needs an absolute path; write file:///directory");
   }
   if (Directory::goes_up(parsed.path())) {
-    base::refuse_url("URL: file: the path of the directory must have no '..' component");
+    base::refuse_url("URL: file: the path must not contain a '..' component");
   }
   Settings settings;
   settings.directory = parsed.path();

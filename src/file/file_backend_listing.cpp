@@ -34,7 +34,9 @@ void FileBackend::list(const std::shared_ptr<Listing>& operation) {
   if (out()) return operation->failed(closed());
   answer(*operation, [&] {
     if (operation->cursor().size() > longest_cursor) {
-      return operation->failed({Errc::misconfigured, "file: the cursor is not one of its own"});
+      return operation->failed(
+          {Errc::misconfigured,
+           "file: the cursor is invalid; pass the cursor of the previous page"});
     }
     NamePage page;
     Failure why = list_held(directory_, *operation, page);
@@ -72,8 +74,8 @@ void FileBackend::queue(const std::shared_ptr<QueueLook>& operation) {
 void FileBackend::force_release(const std::shared_ptr<ForcedRelease>& operation) {
   answer(*operation, [&] {
     operation->failed({Errc::unsupported,
-                       describe() + ": the kernel frees a lock at the end of its process, and at "
-                                    "nobody else's word; end the process that its label names"});
+                       describe() + ": locks are released only when their process exits; terminate "
+                                    "the process that the label names"});
   });
 }
 

@@ -31,8 +31,9 @@ void answer(Operation& operation, Work work) {
 
 inline Failure refuse_name(const std::string& name) {
   if (name.empty() || name.size() > longest_name) {
-    return {Errc::misconfigured, "file: a lock name has 1 to " + std::to_string(longest_name) +
-                                     " bytes, not " + std::to_string(name.size())};
+    return {Errc::misconfigured, "file: a lock name must have 1 to " +
+                                     std::to_string(longest_name) + " bytes; this one has " +
+                                     std::to_string(name.size())};
   }
   return {};
 }

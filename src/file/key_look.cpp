@@ -27,7 +27,9 @@ Failure look(const Directory& directory, LockFile& file, bool& steady, mortise::
   KeyPage after;
   steady = false;
   if (const int error = page.read(file.descriptor())) return file.failed(error, "read");
-  if (!page.blank() && !page.ours()) return file.not_ours("it is not a lock file of this version");
+  if (!page.blank() && !page.ours()) {
+    return file.not_ours("this is not a lock file of this version; use another directory");
+  }
   bool held = false;
   if (Failure why = file.locked_elsewhere(held)) return why;
   const KeySlot* const slot = page.newest();
@@ -45,7 +47,8 @@ Failure look(const Directory& directory, LockFile& file, bool& steady, mortise::
   if (!steady || slot == nullptr) return {};
   if (after.damaged() || (page.settled(*slot) && !whole)) {
     steady = false;
-    return file.not_ours("what it remembered is damaged");
+    return file.not_ours(
+        "the record of the key is damaged; check what its run did, then forget the key");
   }
   const bool told = slot->concluded() && page.settled(*slot);
   out.held = held && !told && slot->state != KeyState::absent;

@@ -72,7 +72,7 @@ Failure read_files(const Directory& directory, const Listing& asked, FirstFiles&
     if (got == 0) return {};
     if (got < 0) {
       return {Errc::unavailable,
-              "file " + directory.path() + ": cannot be read: " + std::strerror(errno)};
+              "file " + directory.path() + ": cannot read the directory: " + std::strerror(errno)};
     }
     for (std::size_t at = 0; at < static_cast<std::size_t>(got);) {
       DirectoryEntry name{};
@@ -140,7 +140,9 @@ Failure list_permits(const Directory& directory, const std::string& name, std::s
   why = found->read(header);
   std::string whose;
   if (why || read_name(found->descriptor(), whose) != 0 || whose.empty()) return why;
-  if (whose != name) return found->not_ours("it was made for another lock name");
+  if (whose != name) {
+    return found->not_ours("the file belongs to another lock name; use another name");
+  }
   const std::size_t before = out.size();
   for (std::uint32_t at = 0; at < header.turns.permits && out.size() < limit; ++at) {
     Conflict held;

@@ -53,15 +53,17 @@ Failure LockFile::open_descriptor(const base::UniqueFd& directory, const std::st
     fd = attempt();
   }
   if (!fd) {
-    if (errno == ELOOP) return not_ours("it is a symbolic link");
-    if (errno == EISDIR || errno == ENXIO) return not_ours("it is not a regular file");
+    if (errno == ELOOP) return not_ours("this is a symbolic link; remove it");
+    if (errno == EISDIR || errno == ENXIO) return not_ours("this is not a regular file; remove it");
     return failed(errno, "open");
   }
   struct stat found {};
   if (::fstat(fd.get(), &found) != 0) return failed(errno, "inspect");
-  if (!S_ISREG(found.st_mode)) return not_ours("it is not a regular file");
-  if (found.st_uid != ::geteuid()) return not_ours("it belongs to another user");
-  if (found.st_nlink > 1) return not_ours("it has a second (hard) link");
+  if (!S_ISREG(found.st_mode)) return not_ours("this is not a regular file; remove it");
+  if (found.st_uid != ::geteuid()) {
+    return not_ours("the file belongs to another user; run all processes as one user");
+  }
+  if (found.st_nlink > 1) return not_ours("the file has a second hard link; remove that link");
   // Made just now, under a umask that takes the owner's access away. A file with content may be
   // that of another program, and stays as it is.
   if (found.st_size == 0 && lacks(found, owner_reads_and_writes) &&
@@ -161,14 +163,16 @@ Failure LockFile::check_content() {
   Header header;
   if (const int error = read_header(fd_.get(), header)) return failed(error, "read");
   if (header.blank()) return {};
-  if (!header.ours()) return not_ours("it is not a lock file of this version");
+  if (!header.ours()) {
+    return not_ours("this is not a lock file of this version; use another directory");
+  }
   return check_name();
 }
 
 Failure LockFile::check_name() {
   bool same = false;
   if (const int error = compare_name(fd_.get(), name_, same)) return failed(error, "read");
-  if (!same) return not_ours("it was made for another lock name");
+  if (!same) return not_ours("the file belongs to another lock name; use another name");
   name_checked_ = true;
   return {};
 }

@@ -71,7 +71,7 @@ Failure LockFile::record_reader(const Header& found, std::string_view label,
 Failure LockFile::read(Header& out) const {
   if (const int error = read_header(fd_.get(), out)) return failed(error, "read");
   if (out.blank() || out.ours()) return {};
-  return not_ours("it is not a lock file of this version");
+  return not_ours("this is not a lock file of this version; use another directory");
 }
 
 Failure LockFile::record_permits(const Header& found, std::uint32_t permits) {
@@ -88,11 +88,15 @@ Failure LockFile::make_ours(const Header& found) {
     name_checked_ = true;
     return {};
   }
-  if (!found.ours()) return not_ours("it is not a lock file of this version");
+  if (!found.ours()) {
+    return not_ours("this is not a lock file of this version; use another directory");
+  }
   return name_checked_ ? Failure{} : check_name();
 }
 
-Failure LockFile::too_large() const { return not_ours("its grant number is above 2^53"); }
+Failure LockFile::too_large() const {
+  return not_ours("the grant number in the file is above 2^53");
+}
 
 Failure LockFile::next_number(const Header& found, std::uint64_t above, std::uint64_t now,
                               std::uint64_t& number) const {
@@ -110,7 +114,9 @@ Failure LockFile::last_number(std::uint64_t& number) const {
     if (const int error = read_number(fd_.get(), once)) return failed(error, "read");
     if (const int error = read_number(fd_.get(), again)) return failed(error, "read");
   } while (once.grant.number != again.grant.number);
-  if (!again.blank() && !again.ours()) return not_ours("it is not a lock file of this version");
+  if (!again.blank() && !again.ours()) {
+    return not_ours("this is not a lock file of this version; use another directory");
+  }
   number = again.grant.number;
   return {};
 }

@@ -19,7 +19,8 @@ Failure NumberFloor::open_locked() {
   }
   if (file_) return {};
   return {Errc::unavailable,
-          "file " + directory_.path_of(floor_file) + ": replaced again and again"};
+          "file " + directory_.path_of(floor_file) +
+              ": the file is replaced repeatedly; find the program that does so"};
 }
 
 Failure NumberFloor::read(std::uint64_t& out) {

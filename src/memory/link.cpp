@@ -138,10 +138,10 @@ void Link::answered(const std::shared_ptr<Acquisition>& operation, Instant asked
   const Acquisition::Request& request = operation->request();
   if (answer.permits > 0) {
     forget(request.attempt);
-    operation->failed({Errc::misconfigured, request.name + ": has " +
-                                                std::to_string(answer.permits) +
-                                                " permits at the store, and was asked for with " +
-                                                std::to_string(request.permits)});
+    operation->failed({Errc::misconfigured,
+                       request.name + ": the store has " + std::to_string(answer.permits) +
+                           " permits, but this client asks for " + std::to_string(request.permits) +
+                           "; use one number in all clients"});
   } else if (answer.grant) {
     // Counted back from this very request: the server was asked after `asked`, and had granted the
     // name at that time, or earlier by what its own clock says.

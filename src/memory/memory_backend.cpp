@@ -96,7 +96,7 @@ std::unique_ptr<Backend> Server::backend() {
 std::unique_ptr<Backend> backend(std::string_view text) {
   base::Url url(text);
   if (url.scheme() != "memory" || url.has_authority()) {
-    base::refuse_url("URL: a memory server is memory: or memory:NAME");
+    base::refuse_url("URL: memory: takes no host; write memory: or memory:NAME");
   }
   url.refuse_the_rest();
   return std::make_unique<MemoryBackend>(shared_store(url.path()), "memory:" + url.path());

@@ -39,7 +39,7 @@ std::shared_ptr<const Record> conclude_in(OpenTransaction& transaction, Run& run
       .integer(std::chrono::microseconds(memory->keep).count());
   const Result answer = transaction.call_for_hold("conclude_in($1, $2, $3, true, $4, $5)",
                                                   std::move(arguments), run.store());
-  if (!answer.flag(0).value_or(false)) over(": the run is over: roll back");
+  if (!answer.flag(0).value_or(false)) over(": the run is over; roll back");
   // What it had concluded before was rolled back for good, or this would have failed.
   run.note(written);
   return written;

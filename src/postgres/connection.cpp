@@ -81,7 +81,7 @@ void Connection::check_time(Instant now) {
   if (link_.state() != State::up) return;
   if (forsaken_.load()) {
     return drop(turned_away_ ? *std::exchange(turned_away_, {})
-                             : lost("another server has taken its place"));
+                             : lost("another server has replaced this one"));
   }
   bool late = false;
   bool arrived = false;
@@ -155,7 +155,7 @@ ServerError Connection::broken() {
 
 void Connection::begin(Instant now) {
   route_.restart();
-  last_ = lost("no server");
+  last_ = lost("no server was tried yet");
   link_.enter(State::resolving);
   link_.begin(now);
   next_server(now);
@@ -241,8 +241,9 @@ void Connection::take_greeting(Instant now) {
   const std::string& where = route_.where();
   const std::optional<Result> result = std::exchange(greeting_, std::nullopt);
   if (!result || result->kind() != Result::Kind::rows) {
-    return fail_over(result ? server_error(where, result->error())
-                            : lost("not the answer of a PostgreSQL server"),
+    return fail_over(result
+                         ? server_error(where, result->error())
+                         : lost("the reply is not from a PostgreSQL server; check host and port"),
                      now);
   }
   if (!settling_) {
@@ -259,8 +260,8 @@ void Connection::take_greeting(Instant now) {
     if (!facts->read_committed) {
       return fail_over({.kind = ServerError::Kind::final,
                         .failure = {Errc::misconfigured,
-                                    where + ": default_transaction_isolation has to be 'read "
-                                            "committed' where a pooler is in between"}},
+                                    where + ": a pooler is in between; set the role's "
+                                            "default_transaction_isolation to 'read committed'"}},
                        now);
     }
   }
@@ -280,22 +281,27 @@ std::optional<ServerError> Connection::unfit(const std::optional<ServerFacts>& f
     return ServerError{.kind = ServerError::Kind::final,
                        .failure = {Errc::misconfigured, where + ": " + words}};
   };
-  if (!facts) return never_mind("the schema does not tell its version");
+  if (!facts) return never_mind("the schema does not report its version; run 'mortise migrate'");
   if (facts->version < schema_version) {
-    return never_mind("the schema is of an older version (run mortise::postgres::migrate)");
+    return never_mind("the schema is older than this library; run 'mortise migrate'");
   }
   if (facts->oldest_version > schema_version) {
-    return never_mind("the schema is of a newer version: use a newer library");
+    return never_mind("the schema is newer than this library; use a newer library");
   }
-  if (facts->standby) return lost("a standby, which cannot be written to");
+  if (facts->standby) return lost("this server is a standby, which cannot grant locks");
   if (lineage_.outdated(facts->whereabouts)) {
-    return lost("an older timeline: another server was promoted in its place");
+    return lost("this server has an older timeline: another server was promoted");
   }
-  if (facts->read_only) return lost("read-only: default_transaction_read_only is on");
+  if (facts->read_only) {
+    return lost("this server is read-only: default_transaction_read_only is on");
+  }
   if (!facts->logged) {
-    return never_mind("a table of locks or of keys is unlogged, so that a crash would empty it");
+    return never_mind(
+        "a table of locks or keys is unlogged, so a crash would empty it; set it LOGGED");
   }
-  if (!facts->indexes) return never_mind("the table of locks lacks its unique indexes");
+  if (!facts->indexes) {
+    return never_mind("the table of locks lacks its unique indexes; create them again");
+  }
   return std::nullopt;
 }
 

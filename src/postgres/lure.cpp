@@ -19,7 +19,7 @@ Lure::Lure() {
   listener_ = base::UniqueFd::open([] { return ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0); });
   if (!listener_ || ::bind(listener_.get(), where, size) != 0 ||
       ::listen(listener_.get(), 1) != 0 || ::getsockname(listener_.get(), where, &size) != 0) {
-    trouble_ = "no socket on the loopback: " + std::generic_category().message(errno);
+    trouble_ = "cannot open a socket on the loopback: " + std::generic_category().message(errno);
   }
   port_ = std::to_string(ntohs(address.sin_port));
 }

@@ -17,10 +17,14 @@ OpenTransaction::OpenTransaction(pg_conn* connection, std::string_view schema, s
   const char* wrong = nullptr;
   switch (connection_.state()) {
     case UserConnection::State::in_transaction: return;
-    case UserConnection::State::idle: wrong = "there is no open transaction"; break;
-    case UserConnection::State::failed: wrong = "the transaction is aborted already"; break;
+    case UserConnection::State::idle:
+      wrong = "there is no open transaction; run BEGIN first";
+      break;
+    case UserConnection::State::failed:
+      wrong = "the transaction has already failed; roll back";
+      break;
     case UserConnection::State::unusable:
-      wrong = "the connection is gone, busy, or in pipeline mode";
+      wrong = "the connection is closed, busy, or in pipeline mode";
       break;
   }
   throw Error({Errc::misconfigured, std::string("postgresql: ") + wrong});
@@ -37,7 +41,7 @@ Result OpenTransaction::call_for_hold(std::string_view function, Arguments argum
   const std::optional<Home> home = Home::of(store.identity);
   if (!is_postgresql(store.identity)) refuse_hold(store, "this connection leads to PostgreSQL");
   if (home && home->schema != schema_) {
-    refuse_hold(store, "its schema is " + home->schema + ", and this call names " + schema_);
+    refuse_hold(store, "its schema is " + home->schema + ", but this call names " + schema_);
   }
   const Whereabouts place = home ? home->place : Whereabouts{};
   const std::string text = at_home(function, schema_, arguments.count() + 1);
@@ -56,7 +60,7 @@ Result OpenTransaction::call_for_hold(std::string_view function, Arguments argum
 }
 
 void OpenTransaction::refuse_hold(const StoreId& store, const std::string& why) const {
-  throw Error({Errc::misconfigured, about_ + ": the hold is in " + store.words + ": " + why});
+  throw Error({Errc::misconfigured, about_ + ": the hold is in " + store.words + "; " + why});
 }
 
 Failure OpenTransaction::commit() {
@@ -68,7 +72,7 @@ Failure OpenTransaction::commit() {
   if (!unknown) {
     return server_error(about_, *error).failure;
   }
-  return {Errc::in_doubt, about_ + ": no answer to COMMIT: " + one_line(error->words)};
+  return {Errc::in_doubt, about_ + ": no reply to COMMIT: " + one_line(error->words)};
 }
 
 }  // namespace mortise::postgres

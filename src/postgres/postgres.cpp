@@ -21,11 +21,11 @@ std::string quoted_role(const std::string& role) {
     throw Error({Errc::misconfigured, "the role: " + words});
   };
   if (role.size() > longest) {
-    refuse("its name has " + std::to_string(role.size()) + " bytes; PostgreSQL allows 63");
+    refuse("its name has " + std::to_string(role.size()) + " bytes; at most 63 are allowed");
   }
-  if (role.find('\0') != std::string::npos) refuse("its name has a NUL byte");
+  if (role.find('\0') != std::string::npos) refuse("its name contains a NUL byte");
   // Even in quotes it means every role.
-  if (role == "public") refuse("'public' means every role; name the application's");
+  if (role == "public") refuse("'public' means every role; use the application's role");
   std::string quoted = "\"";
   for (const char c : role) quoted.append(c == '"' ? 2 : 1, c);
   return quoted += '"';
@@ -41,7 +41,8 @@ std::unique_ptr<Backend> backend(std::string_view url, Connector connector) {
   Settings settings = Settings::parse(url);
   // libpq asks a unix socket for its peer, and no other; what is to be checked must not be skipped.
   if (settings.names_peer()) {
-    throw Error({Errc::unsupported, "URL: requirepeer of a connector's connection"});
+    throw Error(
+        {Errc::unsupported, "URL: requirepeer is not available with a connector; remove it"});
   }
   settings.connector = remote::shared(std::move(connector));
   return std::make_unique<PostgresBackend>(std::move(settings));

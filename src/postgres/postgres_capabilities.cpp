@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What a lock on PostgreSQL can promise: parts of PostgresBackend. The reasons are in
-// docs/postgresql.md.
+// docs/stores/postgresql.md.
 #include "postgres/home.hpp"
 #include "postgres/postgres_backend.hpp"
 

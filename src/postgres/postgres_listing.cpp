@@ -151,14 +151,15 @@ void PostgresBackend::answered_check(const Call& call, const Result& result) {
   if (!missing) return nonsense(call);
   if (missing->empty()) return static_cast<Check&>(*call.operation).answered();
   call.operation->failed({Errc::denied, where_ + ": the role lacks " + one_line(*missing) +
-                                            " (run application.sql, or mortise::postgres::migrate "
-                                            "with the role)"});
+                                            "; run 'mortise migrate' with --role, or "
+                                            "application.sql"});
 }
 
 void PostgresBackend::list(const std::shared_ptr<Listing>& operation) {
   if (!open(*operation)) return;
   if (operation->cursor().size() > core::longest_name) {
-    operation->failed({Errc::misconfigured, where_ + ": the cursor is not one of its own"});
+    operation->failed({Errc::misconfigured,
+                       where_ + ": the cursor is invalid; pass the cursor of the previous page"});
     return;
   }
   begin(Call::Kind::list, operation, usual_patience);

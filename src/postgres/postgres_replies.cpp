@@ -185,7 +185,7 @@ void PostgresBackend::fail(const Call& call, const Failure& why) {
 }
 
 void PostgresBackend::nonsense(const Call& call) {
-  const Failure why(Errc::protocol, where_ + ": an answer that makes no sense");
+  const Failure why(Errc::protocol, where_ + ": the server sent an invalid reply");
   switch (call.kind) {
     case Call::Kind::cancel:
     case Call::Kind::release:
@@ -239,10 +239,11 @@ void PostgresBackend::answered_attempt(const Call& call, const Answer& answer, b
     attempts_.decided(request.attempt);
     if (answer.record) return operation.recorded(answer.record);
     if (answer.kind == Answer::Kind::differs) {
-      return operation.failed(
-          {Errc::misconfigured, request.name + ": has " + std::to_string(answer.permits) +
-                                    " permits at the store, and was asked for with " +
-                                    std::to_string(request.permits)});
+      return operation.failed({Errc::misconfigured, request.name + ": the store has " +
+                                                        std::to_string(answer.permits) +
+                                                        " permits, but this client asks for " +
+                                                        std::to_string(request.permits) +
+                                                        "; use one number in all clients"});
     }
     operation.busy(answer.holder ? answer.holder : operation.holder());
     return;
@@ -326,7 +327,10 @@ void PostgresBackend::answered_release(const Call& call, ReleaseOutcome outcome)
     case ReleaseOutcome::not_ours_for_others:
       if (writes_itself) {
         // It may have been committed, and forgotten since, or replaced by a later run.
-        release.failed({Errc::in_doubt, where_ + ": what the run has concluded is not there"});
+        release.failed(
+            {Errc::in_doubt,
+             where_ +
+                 ": the run's outcome is not recorded; it may have been forgotten or replaced"});
         break;
       }
       // The copy of which no answer came may have freed it, and somebody else have taken it since.
@@ -354,7 +358,9 @@ void PostgresBackend::answered_recall(const Call& call, const Result& result) {
   if ((call.forgotten > 1 || call.executed) && found.state != KeyState::absent &&
       static_cast<std::int64_t>(found.number) != std::abs(call.forgets)) {
     return call.operation->failed(
-        {Errc::in_doubt, where_ + ": the key may have been forgotten, and is run since"});
+        {Errc::in_doubt,
+         where_ +
+             ": the reply was lost, and the key runs again; the first try may have forgotten it"});
   }
   const bool forgets = call.recollection().kind() == Recollection::Kind::forget &&
                        found.state != KeyState::absent && !found.held;

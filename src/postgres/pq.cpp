@@ -189,9 +189,9 @@ void Pq::adopt(Keywords keywords, const base::UniqueFd& connected) {
     if (number < 0) return -1;
     // One that has gone on to speak has spoken to the lure.
     if (PQstatus(connection_) != CONNECTION_STARTED) {
-      trouble_ = "libpq does not wait for its connection";
+      trouble_ = "libpq did not start to connect";
     } else if (::dup3(connected.get(), number, O_CLOEXEC) < 0) {
-      trouble_ = "no descriptor: " + std::generic_category().message(errno);
+      trouble_ = "cannot create a descriptor: " + std::generic_category().message(errno);
     }
     return trouble_.empty() ? number : -1;
   });

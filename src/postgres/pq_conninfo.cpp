@@ -183,12 +183,12 @@ std::string Conninfo::refusal() const {
   // A value is in no message: it may be a piece of a password, or one in the wrong variable.
   const auto refuses = [&](const std::string& key, const std::string& words) {
     const std::string from = origin(key);
-    return from + ": libpq refuses " + key + (from == "URL" ? "" : ": " + before_quotes(words));
+    return from + ": libpq rejects " + key + (from == "URL" ? "" : ": " + before_quotes(words));
   };
   // It has read nothing else then.
   if (all_.empty()) {
     return refuses("service",
-                   "the service file has none of that name, or a line that libpq does not read");
+                   "the service file lacks that service, or has a line that libpq cannot read");
   }
   Keywords usual = compiled_defaults();
   // Otherwise a service of the environment, which does not count, would be read in its place.
@@ -198,7 +198,7 @@ std::string Conninfo::refusal() const {
   // Of a variable whose keyword has no default that could be put in its place.
   const Probe without_url(usual);
   if (!without_url.is_accepted())
-    return "environment: libpq refuses it: " + before_quotes(without_url.words());
+    return "environment: libpq rejects it: " + before_quotes(without_url.words());
   for (const auto& [key, value] : all_) {
     if (is_of_a_server(key)) continue;
     Keywords alone = usual;
@@ -206,7 +206,7 @@ std::string Conninfo::refusal() const {
     const Probe probe(std::move(alone));
     if (!probe.is_accepted()) return refuses(key, probe.words());
   }
-  return "URL, service file and environment: libpq refuses them together: " + before_quotes(words_);
+  return "URL, service file and environment: libpq rejects them together: " + before_quotes(words_);
 }
 
 }  // namespace mortise::postgres

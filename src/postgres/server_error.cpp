@@ -21,7 +21,7 @@ struct Meaning {
   std::string_view advice;  ///< behind the server's own words
 };
 
-constexpr std::string_view migrate = " (run mortise::postgres::migrate, or its printed SQL)";
+constexpr std::string_view migrate = "; run 'mortise migrate' or mortise::postgres::migrate()";
 
 // The order counts: the first that fits.
 constexpr std::array<Meaning, 29> meanings{{
@@ -35,8 +35,8 @@ constexpr std::array<Meaning, 29> meanings{{
     {"42704", final, Errc::misconfigured, migrate},
     {"55000", final, Errc::misconfigured, ""},
     // A pooler gave us another server's connection, which knows none of our statements.
-    {"26000", final, Errc::misconfigured, " (behind a pooler: mortise.pooled=yes)"},
-    {"42P05", final, Errc::misconfigured, " (behind a pooler: mortise.pooled=yes)"},
+    {"26000", final, Errc::misconfigured, "; behind a pooler set mortise.pooled=yes"},
+    {"42P05", final, Errc::misconfigured, "; behind a pooler set mortise.pooled=yes"},
     {"22", final, Errc::protocol, ""},
     {"23", final, Errc::protocol, ""},
     {"42", final, Errc::protocol, ""},

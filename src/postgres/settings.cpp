@@ -39,7 +39,7 @@ void refuse_open_password(std::string_view url) {
   if (has_user) rest.remove_prefix(stop + 1);
   const std::string_view hosts = rest.substr(0, rest.find_first_of("/?"));
   if (hosts.find('@') != std::string_view::npos) {
-    refuse_url("URL: no host has an '@'; in a password it is %40");
+    refuse_url("URL: a host must not contain '@'; in a password write '@' as %40");
   }
   const std::string_view path = rest.substr(hosts.size());
   if (has_user || !hosts.empty()) base::refuse_open_password(path.substr(0, path.find('?')));
@@ -57,7 +57,7 @@ std::size_t query_of(std::string_view url) {
 /// libpq's own words may quote a piece of a password, so ours say what is wrong.
 [[noreturn]] void refuse_for_libpq(std::string_view url) {
   if (url.substr(url.find(':') + 1, 2) != "//") {
-    refuse_url("URL: '//' is missing: postgresql://host/database");
+    refuse_url("URL: '//' is missing; write postgresql://host/database");
   }
   const std::size_t mark = query_of(url);
   std::string_view query = mark == std::string::npos ? std::string_view() : url.substr(mark + 1);
@@ -67,12 +67,13 @@ std::size_t query_of(std::string_view url) {
     const std::string key(pair.substr(0, pair.find('=')));
     const bool word = key.find_first_not_of("abcdefghijklmnopqrstuvwxyz_") == std::string::npos;
     if (word && !is_keyword(key)) {
-      refuse_url("URL: unknown parameter for postgresql, neither of libpq nor of mortise");
+      refuse_url("URL: unknown parameter; neither libpq nor Mortise has it");
     }
   }
   refuse_url(
-      "URL: libpq does not understand it: a parameter without a value, a bad percent escape, or a "
-      "password in which '/', '?', '@' or '%' is not written as %2F, %3F, %40 or %25");
+      "URL: libpq cannot read it; check each parameter for a value, and each '%' for a valid "
+      "escape; "
+      "in a password write '/', '?', '@' and '%' as %2F, %3F, %40 and %25");
 }
 
 /// Takes our own parameters out of a URL's query, and leaves every other byte as it is.
@@ -92,7 +93,7 @@ Keywords take_ours(std::string& url) {
     }
     const std::size_t equals = pair.find('=');
     if (equals == std::string_view::npos) {
-      refuse_url("URL: a parameter that begins with mortise. has no '=' with a value");
+      refuse_url("URL: a parameter that begins with mortise. has no value; write name=value");
     }
     taken.emplace_back(pair.substr(0, equals), pair.substr(equals + 1));
   }
@@ -103,14 +104,14 @@ Keywords take_ours(std::string& url) {
 bool yes_or_no(Literal key, const std::string& value) {
   if (value == "yes") return true;
   if (value == "no") return false;
-  refuse_url({"URL: parameter ", key, " is yes or no"});
+  refuse_url({"URL: parameter ", key, " must be yes or no"});
 }
 
 void read_ours(const Keywords& taken, Settings& settings) {
   for (const auto& [key, value] : taken) {
     if (std::count_if(taken.begin(), taken.end(),
                       [&name = key](const auto& other) { return other.first == name; }) > 1) {
-      refuse_url("URL: a parameter that begins with mortise. is given twice");
+      refuse_url("URL: a parameter that begins with mortise. is given twice; remove one");
     }
     if (key == "mortise.schema") {
       check_identifier("URL: mortise.schema", value);
@@ -124,12 +125,13 @@ void read_ours(const Keywords& taken, Settings& settings) {
       const auto [stop, error] = std::from_chars(value.data(), end, settings.connections);
       if (error != std::errc{} || stop != end || settings.connections == 0 ||
           settings.connections > most_connections) {
-        refuse_url("URL: mortise.connections is a number from 1 to 64");
+        refuse_url("URL: mortise.connections must be a number from 1 to 64");
       }
     } else {
       refuse_url(
-          "URL: unknown parameter; of those that begin with mortise. known are connections, fair, "
-          "pooled and schema");
+          "URL: unknown parameter; those that begin with mortise. are connections, fair, pooled "
+          "and "
+          "schema");
     }
   }
 }
@@ -169,16 +171,17 @@ Server server_of(const std::string& name, const std::string& number, const std::
   const char* const end = digits.data() + digits.size();
   const auto [stop, error] = std::from_chars(digits.data(), end, port);
   if (error != std::errc{} || stop != end || port == 0) {
-    refuse(libpq.origin("port") + ": a port is a number from 1 to 65535");
+    refuse(libpq.origin("port") + ": the port must be a number from 1 to 65535");
   }
   if (!number.empty() && !is_number(number)) {
-    refuse(libpq.origin("hostaddr") + ": a hostaddr is an IP address");
+    refuse(libpq.origin("hostaddr") + ": hostaddr must be an IP address");
   }
   const bool is_path =
       number.empty() && (name.empty() || name.front() == '/' || name.front() == '@');
   // Also the name beside a number, which is that of the certificate.
   if (!is_path && !name.empty() && !base::Address::is_host(name)) {
-    refuse(libpq.origin("host") + ": a host is a name, an IP address or the folder of a socket");
+    refuse(libpq.origin("host") +
+           ": the host must be a name, an IP address or the directory of a socket");
   }
   Server host{.name = name};
   if (!number.empty() || (!name.empty() && name.front() != '/' && name.front() != '@')) {
@@ -189,7 +192,7 @@ Server server_of(const std::string& name, const std::string& number, const std::
   host.address.path = host.name + "/.s.PGSQL." + digits;
   if (host.address.path.size() >= sizeof sockaddr_un::sun_path) {
     refuse(libpq.origin("host") + ": the path of the unix socket has " +
-           std::to_string(host.address.path.size()) + " bytes; at most 107 are possible");
+           std::to_string(host.address.path.size()) + " bytes; at most 107 are allowed");
   }
   return host;
 }
@@ -210,7 +213,7 @@ void read_hosts(Settings& settings, const Conninfo& libpq) {
   const std::vector<std::string> ports = list("port");
   const std::size_t count = std::max(names.size(), addresses.size());
   if (ports.size() != 1 && ports.size() != count) {
-    refuse(libpq.origin("port") + ": as many ports as hosts, or one");
+    refuse(libpq.origin("port") + ": there must be one port, or one for each host");
   }
   for (std::size_t i = 0; i < count; ++i) {
     const std::string& port = ports.size() == 1 ? ports.front() : ports[i];
@@ -230,13 +233,14 @@ void refuse_what_never_connects(const Conninfo& libpq) {
     const char* const end = text->data() + text->size();
     const auto [stop, error] = std::from_chars(text->data(), end, value);
     if (error != std::errc{} || stop != end) {
-      refuse(libpq.origin(key) + ": " + key + " is a whole number");
+      refuse(libpq.origin(key) + ": " + key + " must be a whole number");
     }
   }
   const std::string* const wanted = value_in(libpq.all(), "target_session_attrs");
   if (wanted != nullptr && (*wanted == "standby" || *wanted == "read-only")) {
     refuse(libpq.origin("target_session_attrs") + ": target_session_attrs is '" + *wanted +
-           "', where no lock can be taken; any, read-write, primary and prefer-standby can");
+           "', but locks need a server that takes writes; use any, read-write, primary or "
+           "prefer-standby");
   }
 }
 
@@ -267,14 +271,14 @@ void check_identifier(Literal what, const std::string& name) {
   if (name.empty() || name.size() > longest_identifier ||
       !std::all_of(name.begin(), name.end(), fine) ||
       (name.front() >= '0' && name.front() <= '9')) {
-    refuse_url({what, ": an identifier of lower-case letters, digits and '_' is wanted"});
+    refuse_url({what, " must be an identifier of lower-case letters, digits and '_'"});
   }
 }
 
 Settings Settings::parse(std::string_view url) {
   const std::string scheme = base::url_scheme(url);
   if (scheme != "postgresql" && scheme != "postgres") {
-    refuse_url("URL: not a PostgreSQL scheme; those are postgresql and postgres");
+    refuse_url("URL: not a PostgreSQL scheme; use postgresql or postgres");
   }
   // libpq would take a NUL for the end.
   base::refuse_control_characters(url);

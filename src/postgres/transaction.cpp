@@ -43,7 +43,7 @@ void tie(pg_conn* connection, const GuardedHold& hold, std::string_view schema) 
   const Result result =
       transaction.call_for_hold("guard($1, $2)", std::move(arguments), hold.store);
   if (result.flag(0).value_or(false)) return;
-  throw Error({Errc::lost, one_line(hold.name) + ": the hold is over: roll back"});
+  throw Error({Errc::lost, one_line(hold.name) + ": the hold is over; roll back"});
 }
 
 /// @param stand whether the guard, or the guards, of the holds hold
@@ -91,7 +91,7 @@ bool lock_in(pg_conn* connection, std::string_view name, std::chrono::millisecon
              std::string_view schema) {
   OpenTransaction transaction(connection, schema, "lock " + one_line(name));
   if (name.empty() || name.size() > core::longest_name) {
-    throw Error({Errc::misconfigured, "postgresql: a lock's name has 1 to 512 bytes"});
+    throw Error({Errc::misconfigured, "postgresql: a lock name must have 1 to 512 bytes"});
   }
   const Steady::time_point end = Steady::now() + base::bounded_wait(wait);
   auto pause = first_wait;
@@ -105,7 +105,7 @@ bool lock_in(pg_conn* connection, std::string_view name, std::chrono::millisecon
     const std::string_view answer = result.text(0).value_or("");
     if (answer == "T") return true;
     if (answer != "H" && answer != "B") {
-      throw Error({Errc::protocol, "postgresql: an answer that makes no sense"});
+      throw Error({Errc::protocol, "postgresql: the server sent an invalid reply"});
     }
     if (Steady::now() >= end) return false;
     // A lease ends without a word to this connection.

@@ -24,7 +24,7 @@ double seconds(std::chrono::nanoseconds time) noexcept {
 Labels checked(Labels labels, std::initializer_list<const char*> own) {
   for (const char* const name : own) {
     if (labels.contains(name)) {
-      throw std::invalid_argument(std::string("mortise: the metrics set the label ") + name +
+      throw std::invalid_argument(std::string("mortise: the metrics use the label ") + name +
                                   " themselves; choose another name");
     }
   }

@@ -58,20 +58,23 @@ class WaitsByName final : public ::prometheus::Collectable {
       : clients_(std::move(clients)), options_(options) {
     std::set<Labels> labels;
     for (Watched& client : clients_) {
-      if (!client.snapshot) throw std::invalid_argument("mortise: a Watched without a snapshot");
+      if (!client.snapshot) {
+        throw std::invalid_argument(
+            "mortise: Watched::snapshot is empty; set it to Client::snapshot_source()");
+      }
       client.labels = checked(std::move(client.labels), {"name", "mode", "holder"});
       if (!labels.insert(client.labels).second) {
         throw std::invalid_argument(
-            "mortise: two clients have the same labels; each Watched needs labels of its own");
+            "mortise: two clients have the same labels; give each Watched its own labels");
       }
     }
   }
 
   [[nodiscard]] std::vector<MetricFamily> Collect() const override {
     MetricFamily threads = gauge("mortise_waiting_threads",
-                                 "Threads of this process that wait for the name, by its holder");
+                                 "Threads of this process that wait for the name, by holder");
     MetricFamily longest = gauge("mortise_longest_wait_seconds",
-                                 "How long a thread of this process has waited for the name");
+                                 "Longest wait of a thread of this process for the name");
     MetricFamily failing =
         gauge("mortise_failing_renewals", "Holds of this process whose last renewal failed");
     for (const Stuck& stuck : look(failing)) {

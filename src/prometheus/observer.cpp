@@ -31,20 +31,21 @@ using Histogram = ::prometheus::Histogram;
 /// What is counted, as Prometheus has it: a family for each name.
 struct Families {
   explicit Families(::prometheus::Registry& registry)
-      : grants(counter(registry, "mortise_grants_total", "Names that were taken")),
+      : grants(counter(registry, "mortise_grants_total", "Holds that were granted")),
         contended(counter(registry, "mortise_contended_total",
                           "Callers that gave up because another owner held the name")),
         renewals(counter(registry, "mortise_renewals_total", "Renewals of holds")),
         lost(counter(registry, "mortise_lost_total",
-                     "Holds that ended without their owner's unlock")),
+                     "Holds that ended without an unlock by their owner")),
         releases(counter(registry, "mortise_releases_total", "Last unlocks of holds")),
         failed(counter(registry, "mortise_failed_total",
                        "Failures that no caller receives, such as a renewal")),
         wanted(counter(registry, "mortise_wanted_total",
                        "Requests of other clients to unlock a name")),
-        waits(counter(registry, "mortise_waits_total", "Waits that ended, by how they ended")),
-        wait(histogram(registry, "mortise_wait_seconds", "From the call to the grant")),
-        hold(histogram(registry, "mortise_hold_seconds", "From the grant to the end of the hold")),
+        waits(counter(registry, "mortise_waits_total", "Waits that ended, by outcome")),
+        wait(histogram(registry, "mortise_wait_seconds", "Time from the call to the grant")),
+        hold(histogram(registry, "mortise_hold_seconds",
+                       "Time from the grant to the end of the hold")),
         waiting(gauge(registry, "mortise_waiting", "Threads of this process that wait now")),
         held(gauge(registry, "mortise_held", "Holds of this process now")) {}
 

@@ -201,9 +201,9 @@ Failure Cluster::foreign_locked(const Server& server, const NodeIds& nodes) cons
       [&](const base::Address& seed) { return seed.text() == server.address().text(); });
   const bool wrong = named && !membership_.knows_a_master_of(nodes);
   return {wrong ? Errc::misconfigured : Errc::unavailable,
-          server.where() + ": a server of another cluster (" + words_of_nodes(nodes) +
-              ") than the one that this client knows (" + words_of_nodes(membership_.members()) +
-              ")"};
+          server.where() + ": the server belongs to another cluster (" + words_of_nodes(nodes) +
+              "); this client uses the cluster of " + words_of_nodes(membership_.members()) +
+              (wrong ? "; correct this address in the URL" : "")};
 }
 
 Failure Cluster::split_locked() const {
@@ -214,6 +214,7 @@ Failure Cluster::split_locked() const {
     text += " redis " + server + " (" + words_of_nodes(nodes) + ")";
     separator = ',';
   }
+  text += "; name servers of one cluster only";
   return {Errc::misconfigured, std::move(text)};
 }
 
@@ -223,9 +224,10 @@ Failure Cluster::stranger() const {
   for (const base::Address& seed : settings_.seeds) {
     const auto found = membership_.others().find(seed.text());
     if (found == membership_.others().end()) continue;
-    return {Errc::misconfigured, "redis " + seed.text() + ": a server of another cluster (" +
+    return {Errc::misconfigured, "redis " + seed.text() +
+                                     ": the server belongs to another cluster (" +
                                      words_of_nodes(found->second) +
-                                     ") than the others in the URL"};
+                                     ") than the other servers in the URL; correct this address"};
   }
   return {};
 }

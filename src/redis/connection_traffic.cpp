@@ -130,7 +130,9 @@ void Connection::take_answer(const Reply& reply) {
     note_calls();
     if (!answered_.empty()) user_.matched(answered_.front(), reply);
   }
-  if (answered_.empty()) return drop({Errc::protocol, where_ + ": a reply that nobody asked for"});
+  if (answered_.empty()) {
+    return drop({Errc::protocol, where_ + ": the server sent a reply to no request"});
+  }
   user_.answered(answered_.front(), reply);
   link_.made_sense();
   answered_.front() = Call{};  // whom it was for is let go here, under no mutex

@@ -97,12 +97,12 @@ Failure Greeting::refused(const Said& said, const std::string& where,
                           const std::string& words) const {
   if (said.step == Step::authenticate) return refusal_of_auth(where, words).failure;
   const Refused what = what_is_refused(words);
-  // A name is for the administrator's convenience; who may not have one goes without, and so does
-  // whoever comes through a proxy that knows no CLIENT.
+  // A client name is a convenience. Without the permission for it the client goes on without a
+  // name, and also behind a proxy that has no CLIENT command.
   const bool nameless = what != Refused::nothing || words.starts_with("ERR unknown");
   if (said.step == Step::name && nameless) return {};
-  // Who may use some names only is told so by those that they may not use. And whatever else a
-  // trial is answered is as good as yes: the request itself is told what that was about.
+  // A user with a narrow key pattern gets its refusal from the names that the pattern excludes.
+  // Every other reply to a trial counts as allowed, because the request itself gets the real error.
   if (said.step == Step::trial && (what == Refused::nothing || what == Refused::key)) return {};
   Failure why = server_error(where, words).failure;
   if (what == Refused::nothing) return why;
@@ -113,7 +113,7 @@ Failure Greeting::refused(const Said& said, const std::string& where,
 Failure Greeting::check(Step step, const std::string& where, const Reply& reply) {
   const auto status = [&]() -> Failure {
     if (reply.kind == Reply::Kind::status) return {};
-    return {Errc::protocol, where + ": not the answer of a Redis server"};
+    return {Errc::protocol, where + ": the reply is not from a Redis server; check host and port"};
   };
   switch (step) {
     case Step::authenticate:
@@ -122,20 +122,23 @@ Failure Greeting::check(Step step, const std::string& where, const Reply& reply)
     case Step::server: return check_server(where, reply.text);
     case Step::replication:
       if (field(reply.text, "role") == "master") return {};
-      return {Errc::unavailable, where + ": not a master; the role is '" +
-                                     std::string(field(reply.text, "role").substr(0, 20)) + "'"};
+      return {Errc::unavailable, where + ": the server is not a master (its role is '" +
+                                     std::string(field(reply.text, "role").substr(0, 20)) +
+                                     "'); use the address of the master"};
     case Step::memory: {
       const std::string policy(field(reply.text, "maxmemory_policy").substr(0, 40));
       if (policy == "noeviction" || eviction_accepted_) return {};
       if (policy.empty()) {
         return {Errc::misconfigured,
                 where +
-                    ": INFO does not tell the maxmemory-policy, so that locks may be evicted;"
-                    " where they are not, say eviction=accepted"};
+                    ": INFO does not report maxmemory_policy, so the server may evict locks; if it"
+                    " never evicts keys, add eviction=accepted to the URL"};
       }
-      return {Errc::misconfigured,
-              where + ": maxmemory-policy is '" + policy +
-                  "', so that locks may be evicted; use noeviction, or eviction=accepted"};
+      return {
+          Errc::misconfigured,
+          where + ": maxmemory-policy is '" + policy +
+              "', so the server may evict locks; set it to noeviction, or add eviction=accepted to"
+              " the URL"};
     }
     case Step::slots:
       facts_.cluster = parse_slots(reply, address_).value_or(SlotTable());
@@ -146,7 +149,7 @@ Failure Greeting::check(Step step, const std::string& where, const Reply& reply)
           reply.items[0].text == "subscribe") {
         return {};
       }
-      return {Errc::protocol, where + ": not the answer to a subscription"};
+      return {Errc::protocol, where + ": the server sent an invalid reply to SUBSCRIBE"};
   }
   return {};
 }
@@ -154,28 +157,33 @@ Failure Greeting::check(Step step, const std::string& where, const Reply& reply)
 Failure Greeting::check_server(const std::string& where, const std::string& info) {
   facts_.version = field(info, "redis_version").substr(0, 40);
   facts_.run_id = field(info, "run_id").substr(0, 64);
-  if (facts_.run_id.empty()) return {Errc::protocol, where + ": INFO does not tell a run_id"};
+  if (facts_.run_id.empty()) {
+    return {Errc::protocol,
+            where + ": INFO reports no run_id; connect to a Redis or Valkey server directly"};
+  }
   // Valkey's word for it is another one since 8.0.
   const auto is = [&](std::string_view mode) {
     return field(info, "redis_mode") == mode || field(info, "server_mode") == mode;
   };
   if (is("sentinel")) {
-    return {Errc::misconfigured, where + ": a sentinel, which redis+sentinel:// leads to"};
+    return {Errc::misconfigured, where + ": this is a sentinel; use redis+sentinel:// for it"};
   }
   if (version_number(facts_.version) < oldest_major * 100 + oldest_minor) {
     return {Errc::unsupported,
-            where + ": Redis " + facts_.version + " is too old; 6.2 is the oldest that will do"};
+            where + ": Redis " + facts_.version + " is too old; use Redis 6.2 or newer"};
   }
   if (is("cluster") && !of_cluster_) {
-    return {Errc::misconfigured, where + ": a node of a cluster, which redis+cluster:// leads to"};
+    return {Errc::misconfigured,
+            where + ": this is a node of a cluster; use redis+cluster:// for it"};
   }
   if (!is("cluster") && of_cluster_) {
-    return {Errc::misconfigured, where + ": not a node of a cluster; redis:// leads to one server"};
+    return {Errc::misconfigured,
+            where + ": this is not a node of a cluster; use redis:// for a single server"};
   }
   if (of_cluster_ && version_number(facts_.version) < 700) {
     return {Errc::unsupported, where + ": Redis " + facts_.version +
-                                   " is too old for a cluster: 7.0 is the oldest that has sharded"
-                                   " channels"};
+                                   " has no sharded channels, which a cluster needs; use Redis 7.0"
+                                   " or newer"};
   }
   return {};
 }

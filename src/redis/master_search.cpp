@@ -72,10 +72,11 @@ SentinelAnswer MasterSearch::conclude() {
   const bool for_good = refusals_ == order_.size();
   SentinelAnswer none;
   const bool limited = limits_ == order_.size();
-  none.failure = {for_good  ? refused_as_
-                  : limited ? Errc::exhausted
-                            : Errc::unavailable,
-                  "no sentinel tells where '" + settings_.sentinels->master + "' is: " + words_};
+  none.failure = {
+      for_good  ? refused_as_
+      : limited ? Errc::exhausted
+                : Errc::unavailable,
+      "no sentinel reports the address of master '" + settings_.sentinels->master + "': " + words_};
   return none;
 }
 

@@ -18,7 +18,8 @@ std::unique_ptr<Backend> backend(std::string_view url, Connector connector) {
   Settings settings = Settings::parse(url);
   if (settings.is_cluster() || settings.sentinels) {
     throw Error({Errc::unsupported,
-                 "URL: a connector leads to one server, and not to sentinels or a cluster"});
+                 "URL: a connector supports one server, not sentinels or a cluster; use redis:// "
+                 "or rediss://"});
   }
   settings.connector = remote::shared(std::move(connector));
   return std::make_unique<RedisBackend>(std::move(settings));

@@ -105,7 +105,9 @@ void RedisBackend::acquire(const std::shared_ptr<Acquisition>& operation) {
   if (!open(*operation)) return;
   const Acquisition::Request& request = operation->request();
   if (request.mode == Mode::shared && redisson_) {
-    return operation->failed({Errc::unsupported, describe() + ": interop=redisson has no readers"});
+    return operation->failed(
+        {Errc::unsupported,
+         describe() + ": interop=redisson has no shared locks; use an exclusive lock"});
   }
   if (Failure bad = requests_.check_name(request.name); bad && request.mode == Mode::exclusive) {
     return operation->failed(std::move(bad));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a lock on Redis can promise: parts of RedisBackend. The reasons are in docs/redis.md.
+// What a lock on Redis can promise: parts of RedisBackend. The reasons are in docs/stores/redis.md.
 #include "redis/redis_backend.hpp"
 
 namespace mortise::redis {

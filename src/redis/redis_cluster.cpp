@@ -98,7 +98,9 @@ void RedisBackend::heard(Server& server, const Cluster::Verdict& verdict) {
     case Membership::Verdict::split:
     case Membership::Verdict::none: {
       Failure why = verdict.why ? verdict.why : server.why_down();
-      if (!why) why = {Errc::unavailable, describe() + ": no server tells who has which slot"};
+      if (!why) {
+        why = {Errc::unavailable, describe() + ": no server reports which master has which slot"};
+      }
       base::OneByOne each;
       for (Server* const other : cluster_->servers()) {
         each([&] { lose(*other, why, remote::is_final(why), false, {}); });
@@ -116,7 +118,7 @@ void RedisBackend::leave_unused(Instant now) {
   constexpr std::chrono::seconds kept{10};
   if (!cluster_->is_agreed()) return;
   const auto is_look = [](const Call& call) { return call.kind == Call::Kind::slots; };
-  const Failure why{Errc::unavailable, describe() + ": a server that is not needed"};
+  const Failure why{Errc::unavailable, describe() + ": the connection is no longer needed"};
   const std::vector<Server*> masters = cluster_->masters();
   bool any = false;
   for (Server* const server : cluster_->servers()) {
@@ -283,7 +285,9 @@ void RedisBackend::list_cluster(const Call& call) {
   std::optional<ListCursor> cursor = ListCursor::parse(where.at(server.address().text()));
   const bool of_ours = !where.server.empty() || where.at_server.empty();
   if (!cursor || !of_ours) {
-    operation->failed({Errc::misconfigured, describe() + ": the cursor is not one of its own"});
+    operation->failed(
+        {Errc::misconfigured,
+         describe() + ": the cursor is invalid; pass the cursor of the previous page"});
   } else if (!cursor->left.empty() || cursor->ended) {
     NamePage page = cursor->take(operation->limit(), operation->prefix());
     answered_page(server, Call::list(operation), std::move(page));

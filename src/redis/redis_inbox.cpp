@@ -47,7 +47,7 @@ void RedisBackend::pushed(Server& server, const Reply& message) {
       if (const std::optional<Named> named = named_by(settings_.prefix, push->key)) {
         const Mode mode = named->mode == Mode::exclusive ? push->mode : named->mode;
         host_->hold_lost({named->name, push->attempt, push->number, mode},
-                         {Errc::lost, named->name + ": taken away by an administrator"});
+                         {Errc::lost, named->name + ": released by force"});
       }
       return;
   }
@@ -135,7 +135,7 @@ void RedisBackend::end_what_it_held(const Acquisition::Request& request, std::ui
   if (!number) return;
   host_->hold_lost(
       {request.name, request.attempt, *number, request.mode},
-      {Errc::lost, request.name + ": over at the server, which has its owner wait again"});
+      {Errc::lost, request.name + ": the server ended the hold while its grant was on the way"});
 }
 
 void RedisBackend::probe_inbox(Server& server) {

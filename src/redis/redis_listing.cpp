@@ -20,7 +20,9 @@ void RedisBackend::list(const std::shared_ptr<Listing>& operation) {
   }
   std::optional<ListCursor> cursor = ListCursor::parse(operation->cursor());
   if (!cursor) {
-    operation->failed({Errc::misconfigured, describe() + ": the cursor is not one of its own"});
+    operation->failed(
+        {Errc::misconfigured,
+         describe() + ": the cursor is invalid; pass the cursor of the previous page"});
   } else if (!cursor->left.empty() || cursor->ended) {
     operation->answered(cursor->take(operation->limit(), operation->prefix()));
   } else {

@@ -103,8 +103,8 @@ void RedisBackend::look_for_holder(const std::string& channel) {
   inspect(std::make_shared<LookAtHold>(*std::move(hold), [this](const HoldId& gone) {
     attempts_.gone(gone, clock_->now());
     redisson_->stop_holding(gone);
-    host_->hold_lost(gone,
-                     {Errc::lost, gone.name + ": taken away, as by Redisson's forceUnlock()"});
+    host_->hold_lost(
+        gone, {Errc::lost, gone.name + ": released by force, as by Redisson's forceUnlock()"});
   }));
 }
 

@@ -79,7 +79,8 @@ void RedisBackend::attested(Granted& granted) {
   if (!granted.gives_back && attempts_.attested(granted.back->hold(), clock_->now())) {
     return granted.tell();
   }
-  unattested(granted, {Errc::unavailable, granted.back->hold().name + ": over before it was told"});
+  unattested(granted, {Errc::unavailable,
+                       granted.back->hold().name + ": the hold ended before it could be reported"});
 }
 
 // Whoever waits asks again, as after any trouble: it is given back by then.

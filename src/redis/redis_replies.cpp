@@ -190,7 +190,7 @@ void RedisBackend::fail_protocol(const Call& call, const Failure& why) {
 }
 
 void RedisBackend::nonsense(Server& server, const Call& call) {
-  const Failure why(Errc::protocol, server.where() + ": an answer that makes no sense");
+  const Failure why(Errc::protocol, server.where() + ": the server sent an invalid reply");
   if (call.frees()) {
     // It may not have been executed, and nobody else would free that: it is as if no answer had
     // come, and is said again by the next connection.
@@ -240,10 +240,10 @@ void RedisBackend::answered_attempt(Server& server, const std::shared_ptr<Acquis
       return;
     case Answer::Kind::recorded: return recorded(operation, answer);
     case Answer::Kind::unlike:
-      operation->failed({Errc::misconfigured, request.name + ": has " +
-                                                  std::to_string(answer.permits) +
-                                                  " permits at the store, and was asked for with " +
-                                                  std::to_string(request.permits)});
+      operation->failed({Errc::misconfigured,
+                         request.name + ": the store has " + std::to_string(answer.permits) +
+                             " permits, but this client asks for " +
+                             std::to_string(request.permits) + "; use one number in all clients"});
       attempts_.over(request.attempt);
       return;
   }
@@ -350,8 +350,9 @@ void RedisBackend::answered_release(Server& server, const Call& call) {
   const bool concluded = release.conclusion() != nullptr;
   const Released outcome = outcome_of(answer.outcome, before, concluded);
   if (concluded && outcome == Released::unknown) {
-    release.failed({Errc::in_doubt, describe() + ": said again, neither its run nor its outcome is"
-                                                 " there; the first time it may have been"});
+    release.failed({Errc::in_doubt, describe() + ": the reply was lost, and the retry found neither"
+                                                 " the run nor its outcome; the first try may have"
+                                                 " succeeded"});
   } else {
     release.answered(outcome);
   }
@@ -385,7 +386,8 @@ void RedisBackend::answered_recall(const Call& call, const Answer& answer) {
                      (!call.found || call.found->record->number != record->number);
   if (call.copies && record->held && call.found->record->number != record->number) {
     return its.failed(
-        {Errc::in_doubt, describe() + ": the key may have been forgotten, and is run since"});
+        {Errc::in_doubt, describe() + ": the reply was lost, and the key runs again; the first try"
+                                      " may have forgotten it"});
   }
   if (its.kind() == Recollection::Kind::forget && stays) {
     return submit(

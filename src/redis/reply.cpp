@@ -77,7 +77,7 @@ Reply& ReplyReader::Parser::element(const redisReadTask* task, Reply::Kind kind)
 
 bool ReplyReader::Parser::fits(std::size_t size) {
   if (size <= limits.bytes - bytes) return true;
-  refuse("a reply of more than " + std::to_string(limits.bytes) + " bytes");
+  refuse("the reply has more than " + std::to_string(limits.bytes) + " bytes");
   return false;
 }
 
@@ -103,7 +103,7 @@ void* ReplyReader::Parser::create_array(const redisReadTask* task, Count count) 
   try {
     const auto size = static_cast<std::size_t>(count);
     if (size > self.limits.items - self.items) {
-      self.refuse("a reply of more than " + std::to_string(self.limits.items) + " elements");
+      self.refuse("the reply has more than " + std::to_string(self.limits.items) + " elements");
       return nullptr;
     }
     self.items += size;
@@ -140,7 +140,7 @@ bool ReplyReader::Parser::fits_ahead() {
   const std::size_t end = rest.find("\r\n");
   if (end == std::string_view::npos) {
     if (rest.size() <= longest_line) return true;
-    refuse("a line of more than " + std::to_string(longest_line) + " bytes");
+    refuse("the reply has a line of more than " + std::to_string(longest_line) + " bytes");
     return false;
   }
   std::size_t size = 0;  // of a string; nothing else waits behind a whole line
@@ -169,7 +169,7 @@ ReplyReader::Next ReplyReader::next(Reply& reply) {
     // One of the texts quotes the byte; who sees the message need not be who may see the bytes.
     const std::string_view words(parser.reader->errstr);
     const bool quotes = words.starts_with("Protocol error");
-    parser.refuse("no valid reply" + (quotes ? "" : ": " + std::string(words)));
+    parser.refuse("the reply is not valid RESP" + (quotes ? "" : ": " + std::string(words)));
   } else if (whole != nullptr) {
     std::swap(reply, parser.root);
     parser.bytes = 0;

@@ -172,7 +172,7 @@ Failure Requests::check_name(std::string_view name) const {
       name.find_first_of("{}") == std::string_view::npos) {
     return {};
   }
-  return {Errc::misconfigured, "with interop=redisson a lock's name has no braces"};
+  return {Errc::misconfigured, "with interop=redisson the name of a lock must not contain braces"};
 }
 
 void Requests::acquire(std::string& out, const Passage& passage,

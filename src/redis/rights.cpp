@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// A right that is missing shows where it is used: by a script, which Redis up to 7.0 does not tell
-// which of its commands was refused; halfway through one, so that the key has no time to live; or
-// by nothing at all, where a release may not publish, and each waiter comes a second late. So who
-// logs in is looked at first. The commands are those of the scripts, since a server asks the same
-// rights for them wherever they are called (acl.c, ACLCheckAllPerm()), and by themselves they are
-// named in each version. None has an effect: what writes has too many words, or no number where one
-// belongs, which is found after the right was checked; the key is one that no name can have, and
-// the channel one that no client has.
+// Without a check a missing permission shows late and badly. Up to Redis 7.0 a refusal inside a
+// script does not name the command. A script that is refused halfway leaves a key without a time to
+// live. And if a release may not publish, no error shows at all: each waiter is a second late. So
+// the permissions of each user that logs in are probed first. The probes are the commands of the
+// scripts: a server demands the same permissions for a command inside and outside a script (acl.c,
+// ACLCheckAllPerm()), and outside it names the command in every version. No probe has an effect. A
+// command that writes has too many arguments or an invalid number, which the server finds after it
+// has checked the permission. No name can have the key, and no client the channel.
 #include "redis/rights.hpp"
 
 #include "redis/hearing.hpp"
@@ -26,7 +26,7 @@ std::string right_to_inboxes(const Settings& settings) { return "&" + inboxes_of
 constexpr std::string_view right_to_redissons_channels = "&redisson_lock__channel:*";
 
 std::vector<Trial> trials_of_inbox(const Settings& settings, const std::string& inbox) {
-  // Nothing is told by the sharded channel that has the inbox's own name: see Requests.
+  // No message is sent to the sharded channel that has the inbox's own name: see Requests.
   if (settings.is_cluster()) {
     return {{"+ssubscribe", {"SSUBSCRIBE", inbox}, right_to_inboxes(settings)},
             {"+sunsubscribe", {"SUNSUBSCRIBE", inbox}}};
@@ -79,8 +79,8 @@ std::vector<Trial> trials(const Settings& settings, const std::string& inbox) {
   return all;
 }
 
-// The words of a refusal by the server itself, and of one inside a script, from 6.2 to Valkey 8. A
-// command is asked about first: its name may be HKEYS.
+// Recognizes refusals of the server itself and refusals inside a script, from Redis 6.2 to
+// Valkey 8. The command comes first, because its name may be HKEYS.
 Refused what_is_refused(std::string_view words) noexcept {
   const auto has = [&](std::string_view part) {
     return words.find(part) != std::string_view::npos;
@@ -111,13 +111,13 @@ std::string remedy(const Settings& settings, std::string_view words, std::string
     case Refused::nothing: return {};
     case Refused::key:
       return remedy(user, "~" + settings.prefix + "*") +
-             (redisson ? ", and ~ with the names of its locks" : "");
+             (redisson ? " and key patterns (~) for the names of its locks" : "");
     case Refused::channel:
       return remedy(user, right_to_inboxes(settings)) +
              (redisson ? " and " + std::string(right_to_redissons_channels) : "");
     case Refused::command: break;
   }
-  // A script is not told which of its commands before 7.2.
+  // Before 7.2 the refusal of a script does not name the command.
   constexpr std::string_view before = "run the '";
   if (const std::size_t at = words.find(before); at != std::string_view::npos) {
     const std::string_view rest = words.substr(at + before.size());

@@ -193,14 +193,16 @@ void SentinelTalk::read(Instant now) {
 }
 
 void SentinelTalk::take(const Reply& reply) {
-  if (steps_.empty()) return fail(Errc::protocol, "not the answer of a sentinel");
+  if (steps_.empty()) {
+    return fail(Errc::protocol, "the reply is not from a sentinel; check host and port");
+  }
   const Step step = steps_.front();
   steps_.pop_front();
   switch (step) {
     case Step::authenticate:
       if (reply.kind == Reply::Kind::status) return;
       if (reply.is_error()) return fail(refusal_of_auth(sentinel_.text(), reply.text).failure);
-      return fail(Errc::protocol, "not the answer of a sentinel");
+      return fail(Errc::protocol, "the reply is not from a sentinel; check host and port");
     case Step::epoch: return take_epoch(reply);
     case Step::address: return take_address(reply);
   }
@@ -219,7 +221,7 @@ void SentinelTalk::take_address(const Reply& reply) {
   if (reply.is_error()) {
     // Only a server of another kind has never heard of the command.
     if (reply.text.starts_with("ERR unknown command")) {
-      return fail(Errc::misconfigured, "not a sentinel; redis:// leads to a Redis server");
+      return fail(Errc::misconfigured, "this is not a sentinel; use redis:// for a Redis server");
     }
     Failure why = server_error(sentinel_.text(), reply.text).failure;
     if (what_is_refused(reply.text) != Refused::nothing) {
@@ -229,12 +231,12 @@ void SentinelTalk::take_address(const Reply& reply) {
     return fail(std::move(why));
   }
   if (reply.kind == Reply::Kind::nil) {
-    return fail(Errc::unavailable, "it knows no master of that name");
+    return fail(Errc::unavailable, "the sentinel does not know that master");
   }
   const bool two = reply.kind == Reply::Kind::array && reply.items.size() == 2;
   const auto port = two ? whole_number<std::uint16_t>(reply.items[1].text) : std::nullopt;
   if (!port || *port == 0 || !is_a_host(reply.items[0].text)) {
-    return fail(Errc::protocol, "not the answer of a sentinel");
+    return fail(Errc::protocol, "the reply is not from a sentinel; check host and port");
   }
   answer_.master = {.host = reply.items[0].text, .port = *port, .path = {}};
   race_.remember(stream_->endpoint());

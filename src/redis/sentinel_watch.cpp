@@ -74,7 +74,8 @@ void SentinelWatch::heard(std::size_t sentinel, const SentinelAnswer& answer) {
   if (base::mutant("redis.old_master_is_believed")) return;
   moves_.store(true);
   commands_.abandon(
-      {Errc::unavailable, commands_.where() + ": another master now, " + answer.master.text()});
+      {Errc::unavailable,
+       commands_.where() + ": the sentinels name another master: " + answer.master.text()});
   commands_.want(true);
 }
 

@@ -158,7 +158,8 @@ bool Server::begins_probe(Instant now) {
   const Instant before{Instant::duration(probed_.load())};
   if (awaits_probe_.load()) {
     if (now - before < patience_of_a_probe || !awaits_probe_.exchange(false)) return false;
-    inbox->mark_broken({Errc::unavailable, inbox->where() + ": the inbox does not answer"});
+    inbox->mark_broken(
+        {Errc::unavailable, inbox->where() + ": the inbox connection does not answer"});
     return false;
   }
   if (now - before < interval || awaits_probe_.exchange(true)) return false;
@@ -181,7 +182,7 @@ void Server::greeted(Connection& connection, const ServerFacts& facts) {
 }
 
 Failure Server::started_anew() const {
-  return {Errc::unavailable, where() + ": the server was started anew"};
+  return {Errc::unavailable, where() + ": the server was restarted"};
 }
 
 void Server::connected(Connection& connection) {

@@ -81,7 +81,7 @@ ServerError server_error(const std::string& where, std::string_view words) {
   const bool known = found != meanings.end();
   if (known) error.kind = found->kind;
   std::string text = where + ": " + std::string(base::beginning_of(words, enough));
-  // Whatever a server sends may end in a log: one line of visible characters.
+  // A server's text may end up in a log, so it becomes one line of visible characters.
   std::replace_if(
       text.begin(), text.end(),
       [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, ' ');
@@ -93,10 +93,12 @@ ServerError server_error(const std::string& where, std::string_view words) {
 ServerError refusal_of_auth(const std::string& where, std::string_view words) {
   ServerError error = server_error(where, words);
   if (error.kind != ServerError::Kind::final) return error;
-  // Words that we do not know may repeat the command with the password in it: "ERR unknown command
-  // 'AUTH', with args beginning with: ..." of servers that have renamed it.
+  // An unknown error may repeat the command with the password in it. Servers that have renamed AUTH
+  // reply "ERR unknown command 'AUTH', with args beginning with: ...".
   if (error.failure.code == make_error_code(Errc::protocol)) {
-    error.failure.text = where + ": the server does not take our AUTH";
+    error.failure.text =
+        where +
+        ": the server refused AUTH; check the user, the password and the name of the command";
   }
   error.failure.code = make_error_code(Errc::denied);
   return error;

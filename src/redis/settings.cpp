@@ -25,7 +25,7 @@ int database_of(std::string_view text, base::Literal where) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc{} || end != text.data() + text.size() || number < 0 ||
       number >= most_databases) {
-    refuse_url({"URL: the database in the ", where, " is a number from 0 to 1048575"});
+    refuse_url({"URL: the database in the ", where, " must be a number from 0 to 1048575"});
   }
   return number;
 }
@@ -43,7 +43,7 @@ void read_master(base::Url& url, Settings& settings) {
   constexpr std::size_t longest_master = 128;
   constexpr std::uint16_t usual_port = 26379;
   if (url.hosts().empty()) {
-    refuse_url("URL: no sentinels: redis+sentinel://host,host,host/master");
+    refuse_url("URL: no sentinels; write redis+sentinel://host,host,host/master");
   }
   SentinelSettings sentinels;
   for (const std::string& host : url.hosts()) {
@@ -54,17 +54,18 @@ void read_master(base::Url& url, Settings& settings) {
   const std::size_t slash = path.find('/');
   sentinels.master = path.substr(0, slash);
   if (sentinels.master.empty()) {
-    refuse_url("URL: the master's name is missing: redis+sentinel://host,host,host/master");
+    refuse_url(
+        "URL: the name of the master is missing; write redis+sentinel://host,host,host/master");
   }
   if (!printable(sentinels.master) || sentinels.master.size() > longest_master) {
-    refuse_url("URL: the master's name is up to 128 visible characters");
+    refuse_url("URL: the name of the master must have at most 128 visible characters");
   }
   if (slash != std::string_view::npos) {
     settings.database = database_of(path.substr(slash + 1), "path");
   }
   sentinels.credentials = remote::Credentials::of(url, "sentinel-");
   if (!sentinels.credentials.user.empty() && !sentinels.credentials.has_password()) {
-    refuse_url("URL: sentinel-user without a password of its own");
+    refuse_url("URL: sentinel-user needs sentinel-password-file or sentinel-password-env");
   }
   settings.sentinels = std::move(sentinels);
 }
@@ -72,16 +73,18 @@ void read_master(base::Url& url, Settings& settings) {
 void read_place(base::Url& url, Settings& settings) {
   if (url.scheme() == "redis+unix") {
     if (!url.hosts().empty() || url.path().size() < 2) {
-      refuse_url("URL: redis+unix wants the path of a socket: redis+unix:///run/redis.sock");
+      refuse_url("URL: redis+unix needs the path of a socket; write redis+unix:///run/redis.sock");
     }
     settings.address = base::Address::of_socket(url.path(), "redis");
   } else {
     if (!url.has_authority()) {
-      refuse_url("URL: '//' is missing: redis://host:port");
+      refuse_url("URL: '//' is missing; write redis://host:port");
     }
     if (is_by_sentinels(url)) return read_master(url, settings);
     if (url.hosts().size() != 1) {
-      refuse_url("URL: redis:// and rediss:// want one host (for several see redlock://)");
+      refuse_url(
+          "URL: redis:// and rediss:// need exactly one host; for several servers use redlock://, "
+          "redis+sentinel:// or redis+cluster://");
     }
     settings.address = base::Address::parse(url.hosts().front(), "redis", 6379);
   }
@@ -93,7 +96,7 @@ bool is_of_cluster(const base::Url& url) {
 
 void read_seeds(const base::Url& url, Settings& settings) {
   if (url.hosts().empty()) {
-    refuse_url("URL: no servers of the cluster: redis+cluster://host:port,host:port");
+    refuse_url("URL: no servers of the cluster; write redis+cluster://host:port,host:port");
   }
   for (const std::string& host : url.hosts()) {
     settings.seeds.push_back(base::Address::parse(host, "redis", 6379));
@@ -103,15 +106,16 @@ void read_seeds(const base::Url& url, Settings& settings) {
 
 // What a cluster does not have, or does otherwise.
 void refuse_in_cluster(const Settings& settings) {
-  if (settings.database != 0) refuse_url("URL: a cluster has one database, which is 0");
+  if (settings.database != 0) refuse_url("URL: a cluster has only database 0; remove the database");
   if (settings.queue_mode == QueueMode::redisson) {
     refuse_url(
-        "URL: interop=redisson is for one server; in a cluster each of Redisson's releases is"
-        " sent to every server",
+        "URL: interop=redisson supports one server only, because in a cluster Redisson sends each"
+        " release to every server",
         Errc::unsupported);
   }
   if (settings.replicas != 0) {
-    refuse_url("URL: replicas is for one master so far, not for a cluster", Errc::unsupported);
+    refuse_url("URL: replicas is not available in a cluster; use redis+sentinel://",
+               Errc::unsupported);
   }
 }
 
@@ -124,7 +128,7 @@ void read_database(base::Url& url, Settings& settings) {
     settings.database = database_of(url.path().substr(1), "path");
   }
   if (const auto number = url.take("db")) {
-    if (in_path) refuse_url("URL: the database is given in the path and as db");
+    if (in_path) refuse_url("URL: the database is given in the path and as db; remove one");
     settings.database = database_of(*number, "query");
   }
 }
@@ -132,20 +136,24 @@ void read_database(base::Url& url, Settings& settings) {
 void read_credentials(base::Url& url, remote::Credentials& credentials) {
   credentials = remote::Credentials::of(url);
   if (!credentials.user.empty() && !credentials.has_password()) {
-    refuse_url("URL: a user without a password");
+    refuse_url(
+        "URL: the user has no password; write user:password@, or use password-file or"
+        " password-env");
   }
 }
 
 void read_habits(base::Url& url, Settings& settings) {
   if (const auto name = url.take("client-name")) settings.client_name = *name;
-  if (!printable(settings.client_name)) refuse_url("URL: client-name holds a space or worse");
+  if (!printable(settings.client_name)) {
+    refuse_url("URL: client-name must consist of visible characters without spaces");
+  }
   if (const auto prefix = url.take("prefix")) settings.prefix = *prefix;
   const bool braces = settings.prefix.find_first_of("{}") != std::string::npos;
   if (!printable(settings.prefix) || braces || settings.prefix.size() > longest_prefix) {
-    refuse_url("URL: prefix is up to 128 visible characters without braces");
+    refuse_url("URL: prefix must have at most 128 visible characters and no braces");
   }
   if (const auto eviction = url.take("eviction")) {
-    if (*eviction != "accepted") refuse_url("URL: eviction is 'accepted' or not given");
+    if (*eviction != "accepted") refuse_url("URL: eviction must be 'accepted' or absent");
     settings.eviction_accepted = true;
   }
 }
@@ -153,9 +161,9 @@ void read_habits(base::Url& url, Settings& settings) {
 void read_queue_mode(base::Url& url, Settings& settings) {
   if (!url.take_flag("fair", true)) settings.queue_mode = QueueMode::unfair;
   if (const auto other = url.take("interop")) {
-    if (*other != "redisson") refuse_url("URL: interop is 'redisson' or not given");
+    if (*other != "redisson") refuse_url("URL: interop must be 'redisson' or absent");
     if (settings.queue_mode == QueueMode::unfair) {
-      refuse_url("URL: fair=no and interop exclude each other");
+      refuse_url("URL: fair=no and interop exclude each other; remove one");
     }
     settings.queue_mode = QueueMode::redisson;
   }
@@ -170,7 +178,7 @@ void read_memory(base::Url& url, Settings& settings) {
   const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), seconds);
   if (error != std::errc{} || end != text->data() + text->size() || seconds < least ||
       seconds > most) {
-    refuse_url("URL: remember is a number of seconds from 60 to 31536000");
+    refuse_url("URL: remember must be a number of seconds from 60 to 31536000");
   }
 }
 
@@ -178,7 +186,7 @@ void read_replicas(base::Url& url, Settings& settings) {
   const auto text = url.take("replicas");
   if (!text) return;
   if (text->size() != 1 || text->front() < '0' || text->front() > '8') {
-    refuse_url("URL: replicas is a number from 0 to 8");
+    refuse_url("URL: replicas must be a number from 0 to 8");
   }
   settings.replicas = text->front() - '0';
 }
@@ -191,8 +199,8 @@ Settings Settings::parse(std::string_view text) {
   if (url.scheme() != "redis" && url.scheme() != "rediss" && url.scheme() != "redis+unix" &&
       !of_cluster && !is_by_sentinels(url)) {
     refuse_url(
-        "URL: not a Redis scheme; those are redis, rediss, redis+unix, redis+sentinel, "
-        "rediss+sentinel, redis+cluster and rediss+cluster");
+        "URL: not a Redis scheme; use redis, rediss, redis+unix, redis+sentinel, "
+        "rediss+sentinel, redis+cluster or rediss+cluster");
   }
   Settings settings;
   if (of_cluster) {

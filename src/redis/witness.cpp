@@ -55,7 +55,8 @@ void Witness::follow(const base::Endpoint& endpoint, const std::string& host,
     another = !met_.empty() && met_ != run_id;
   }
   if (another) {
-    connection_.abandon({Errc::unavailable, connection_.where() + ": another server now"});
+    connection_.abandon(
+        {Errc::unavailable, connection_.where() + ": the endpoint leads to another server now"});
   }
   connection_.want_at(endpoint, true, host);
   begin(clock_->now());  // it may be there already
@@ -171,7 +172,7 @@ void Witness::answered(const Call& call, const Reply& reply) {
   }
   if (!why && reply.is_error()) why = refusal(reply.text);
   if (!why && reply.kind != Reply::Kind::integer) {
-    why = {Errc::protocol, connection_.where() + ": not the answer to WAIT"};
+    why = {Errc::protocol, connection_.where() + ": the server sent an invalid reply to WAIT"};
   }
   end_round(why ? 0 : reply.integer, why);
 }
@@ -210,11 +211,11 @@ void Witness::end_round(long long replicas, const Failure& why) {
 Failure Witness::too_few(long long replicas) const {
   return {Errc::unavailable, connection_.where() + ": " + std::to_string(replicas) + " of " +
                                  std::to_string(settings_.replicas) +
-                                 " replicas have acknowledged it in time"};
+                                 " replicas acknowledged the write in time"};
 }
 
 Failure Witness::of_another() const {
-  return {Errc::unavailable, connection_.where() + ": another server grants now"};
+  return {Errc::unavailable, connection_.where() + ": another server grants locks now"};
 }
 
 // Where there is no memory for what follows from it, it is told once more.
@@ -244,7 +245,7 @@ void Witness::tell(Pendings& those, const Failure& why) {
 void Witness::look(Instant now) {
   if (due_.get() > now) return;
   Pendings over;
-  Failure why(Errc::unavailable, connection_.where() + ": nobody tells whether replicas have it");
+  Failure why(Errc::unavailable, connection_.where() + ": no reply to WAIT in time");
   {
     const std::lock_guard lock(mutex_);
     if (why_down_) why = why_down_;
@@ -270,7 +271,10 @@ void Witness::connected(Connection& connection) {
     same = met_ == run_id_;
     why_down_ = Failure{};
   }
-  if (!same) return connection.drop({Errc::unavailable, connection.where() + ": another server"});
+  if (!same) {
+    return connection.drop(
+        {Errc::unavailable, connection.where() + ": this connection leads to another server"});
+  }
   begin(clock_->now());
 }
 

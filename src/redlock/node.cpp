@@ -149,7 +149,7 @@ void Node::welcome(redis::Connection& connection) {
   redis::Connection* const inbox = inbox_.load();
   if (&connection != &commands_) {
     if (!same) {
-      connection.drop({Errc::unavailable, where() + ": the server was started anew"});
+      connection.drop({Errc::unavailable, where() + ": the server was restarted"});
       return;
     }
     listens_.store(true);
@@ -161,7 +161,7 @@ void Node::welcome(redis::Connection& connection) {
     why_ = Failure{};
   }
   if (inbox != nullptr && inbox->up() && !same) {
-    inbox->mark_broken({Errc::unavailable, where() + ": the server was started anew"});
+    inbox->mark_broken({Errc::unavailable, where() + ": the server was restarted"});
   }
   lead_inbox(true);
   server_.store(server_of(run_id));

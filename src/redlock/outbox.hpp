@@ -111,7 +111,7 @@ class Outbox {
 
  private:
   // What waits for a server that never comes back is worth no memory without end. Then the oldest
-  // go, whose votes end first as a rule: docs/redlock.md says so.
+  // go, whose votes end first as a rule: docs/stores/redlock.md says so.
   static constexpr std::size_t most_entries = 4096;
   struct Entry {
     redis::Call call{};

@@ -118,13 +118,11 @@ void RedlockBackend::recall(const std::shared_ptr<Recollection>& operation) {
 // On several servers a release with its outcome is no single step: one that has reached a minority
 // would be told by some majorities and not by others, and nothing decides which of them is right.
 // And a server that votes for N at once has as many votes for more majorities than N: of three
-// servers with two votes each three owners have a majority (see docs/redlock.md).
+// servers with two votes each three owners have a majority (see src/redlock/README.md).
 std::string RedlockBackend::why_not(Mode mode) const {
   switch (mode) {
-    case Mode::once: return "a quorum does not write an outcome in one step";
-    case Mode::permit:
-      return "a majority of votes tells two owners apart, and does not count: where each server "
-             "votes for N, more than N have a majority";
+    case Mode::once: return "a quorum cannot write an outcome in one step";
+    case Mode::permit: return "majority voting guarantees one holder, but not at most N";
     case Mode::exclusive:
     case Mode::shared: break;
   }

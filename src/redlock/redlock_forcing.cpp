@@ -53,15 +53,14 @@ std::optional<std::string> label_in(std::string_view digits) {
 // needs.
 void RedlockBackend::list(const std::shared_ptr<Listing>& operation) {
   operation->failed({Errc::unsupported, describe() +
-                                            ": no lists: each server knows its own votes, and what "
-                                            "it tells of them is of another moment than what the "
-                                            "others tell; ask holder() of a name"});
+                                            ": names cannot be listed, because each server "
+                                            "knows only its own votes; ask holder() for one name"});
 }
 
 void RedlockBackend::queue(const std::shared_ptr<QueueLook>& operation) {
   operation->failed({Errc::unsupported, describe() +
-                                            ": no queue: whoever wins the next vote is next; ask "
-                                            "holder() of a name"});
+                                            ": there is no queue, because the next majority "
+                                            "decides; ask holder() for the holder"});
 }
 
 void RedlockBackend::force_release(const std::shared_ptr<ForcedRelease>& operation) {
@@ -139,7 +138,9 @@ void RedlockBackend::end_by_force(Looking& looking, const Holder& holder) {
     holds = holds_to_end(looking);
   }
   if (holds.empty()) {
-    operation->failed({Errc::unavailable, describe() + ": its servers disagree whose hold it is"});
+    operation->failed({Errc::unavailable, describe() +
+                                              ": no majority agrees on the holder, so nothing was "
+                                              "released; call again"});
     return;
   }
   const auto force = std::make_shared<Freeing::Force>();

@@ -15,7 +15,7 @@ namespace {
 using redis::Call;
 
 constexpr std::string_view led_astray =
-    "led to the server of another address, and is connected anew";
+    "leads to the same server as another address; connecting again";
 
 bool is_unreachable(QuorumAttempt& attempt) {
   const std::lock_guard lock(attempt.mutex);
@@ -163,10 +163,11 @@ void RedlockBackend::tell_of_the_end(Node& node, bool clear_now) {
 Failure RedlockBackend::twins(Instant now) const {
   if (whereabouts_.clear()) return {};
   const std::optional<Whereabouts::Twins> two = whereabouts_.twins(now);
-  if (!two) return {Errc::unavailable, "two addresses led to one server, and are connected anew"};
+  if (!two) return {Errc::unavailable, "two addresses led to one server; connecting to both again"};
   return {Errc::misconfigured, nodes_[two->first]->where() + " and " +
                                    nodes_[two->second]->where() +
-                                   " are one server (run_id), which has one vote"};
+                                   " are one server (same run_id), which has one vote; name each "
+                                   "server once"};
 }
 
 Failure RedlockBackend::unreachable(const std::vector<Failure>& failures, bool& final) const {

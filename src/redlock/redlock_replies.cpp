@@ -158,7 +158,7 @@ bool RedlockBackend::vote_late(const std::shared_ptr<QuorumAttempt>& attempt, st
 }
 
 void RedlockBackend::nonsense(Node& node, const Call& call) {
-  const Failure why(Errc::protocol, node.where() + ": an answer that makes no sense");
+  const Failure why(Errc::protocol, node.where() + ": the server sent an invalid reply");
   // As what was not answered: nobody knows what came of it.
   note_unanswered(node, call);
   node.drop(why);

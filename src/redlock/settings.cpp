@@ -20,7 +20,8 @@ using base::refuse_url;
 std::vector<base::Address> sockets_of(const base::Url& url) {
   if (!url.hosts().empty() || url.path().empty()) {
     refuse_url(
-        "URL: redlock+unix wants paths of sockets: redlock+unix:///run/a.sock,/run/b.sock,...");
+        "URL: redlock+unix needs paths of sockets; write "
+        "redlock+unix:///run/a.sock,/run/b.sock,...");
   }
   std::vector<base::Address> addresses;
   std::string_view rest = url.path();
@@ -34,7 +35,7 @@ std::vector<base::Address> sockets_of(const base::Url& url) {
 
 std::vector<base::Address> addresses_of(const base::Url& url) {
   if (url.scheme() == "redlock+unix") return sockets_of(url);
-  if (!url.has_authority()) refuse_url("URL: '//' is missing: redlock://a,b,c");
+  if (!url.has_authority()) refuse_url("URL: '//' is missing; write redlock://a,b,c");
   std::vector<base::Address> addresses;
   for (const std::string& host : url.hosts()) {
     addresses.push_back(base::Address::parse(host, "redlock", 6379));
@@ -47,13 +48,13 @@ std::vector<base::Address> addresses_of(const base::Url& url) {
 Settings Settings::parse(std::string_view text) {
   base::Url url(text);
   if (url.scheme() != "redlock" && url.scheme() != "redlocks" && url.scheme() != "redlock+unix") {
-    refuse_url("URL: not a Redlock scheme; those are redlock, redlocks and redlock+unix");
+    refuse_url("URL: not a Redlock scheme; use redlock, redlocks or redlock+unix");
   }
   const std::vector<base::Address> addresses = addresses_of(url);
   if (addresses.size() < fewest || addresses.size() > most) {
     refuse_url(
-        "URL: redlock wants 3 to 15 servers; with one or two the loss of one is the loss of the "
-        "locks (redis:// leads to one)");
+        "URL: redlock needs 3 to 15 servers, because a majority must survive the loss of one; "
+        "for a single server use redis://");
   }
   redis::Settings common;
   redis::read_manners(url, "redlocks", common);
@@ -64,7 +65,9 @@ Settings Settings::parse(std::string_view text) {
     const auto same = std::find_if(
         settings.nodes.begin(), settings.nodes.end(),
         [&](const redis::Settings& other) { return other.address.text() == address.text(); });
-    if (same != settings.nodes.end()) refuse_url("URL: a server is named twice");
+    if (same != settings.nodes.end()) {
+      refuse_url("URL: a server is named twice; name each server once");
+    }
     settings.nodes.push_back(common);
     settings.nodes.back().address = address;
   }

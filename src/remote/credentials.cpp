@@ -26,8 +26,10 @@ constexpr std::size_t longest_password = 4096;
 Credentials with_parameters(base::Url& url, const std::string& before, Credentials credentials) {
   int sources = credentials.password ? 1 : 0;
   if (const auto file = url.take(before + "password-file")) {
-    // Or it would mean no password at all.
-    if (file->empty()) refuse_credentials("URL: " + before + "password-file names no file");
+    // An empty path would otherwise mean "no password".
+    if (file->empty()) {
+      refuse_credentials("URL: " + before + "password-file is empty; give the path of a file");
+    }
     credentials.password_file = *file;
     credentials.option = before + "password-file";
     ++sources;
@@ -35,14 +37,18 @@ Credentials with_parameters(base::Url& url, const std::string& before, Credentia
   if (const auto variable = url.take(before + "password-env")) {
     const char* const value = std::getenv(variable->c_str());
     if (value == nullptr) {
-      // Not its name: somebody may have put the password itself there.
-      refuse_credentials("URL: " + before +
-                         "password-env names an environment variable that is not set");
+      // Without its name, because that may be the password by mistake.
+      refuse_credentials(
+          "URL: " + before +
+          "password-env names an environment variable that is not set; set it first");
     }
     credentials.password = value;
     ++sources;
   }
-  if (sources > 1) refuse_credentials("URL: the password is given more than once");
+  if (sources > 1) {
+    refuse_credentials("URL: the password is given more than once; use one of the URL, " + before +
+                       "password-file and " + before + "password-env");
+  }
   return credentials;
 }
 
@@ -61,8 +67,8 @@ Credentials Credentials::of(base::Url& url, const std::string& before) {
 std::optional<std::string> Credentials::current() const {
   if (password_file.empty()) return password;
   const auto refuse_file = [&](const std::string& words, int error = 0) {
-    // Not its name: somebody may have put the password itself there.
-    refuse_credentials("the file of " + option + words,
+    // Without its name, because that may be the password by mistake.
+    refuse_credentials("the file given by " + option + words,
                        base::meaning_of_unusable_file(used_before->load(), error));
   };
   const auto refuse_unread = [&](int error) {
@@ -75,7 +81,9 @@ std::optional<std::string> Credentials::current() const {
   std::string text(longest_password + 1, '\0');
   text.resize(std::fread(text.data(), 1, text.size(), file.get()));
   if (std::ferror(file.get()) != 0) refuse_unread(errno);
-  if (text.size() > longest_password) refuse_file(" is too long");
+  if (text.size() > longest_password) {
+    refuse_file(" is longer than " + std::to_string(longest_password) + " bytes");
+  }
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
   if (text.empty()) refuse_file(" is empty");
   used_before->store(true);

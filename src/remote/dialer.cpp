@@ -39,7 +39,7 @@ std::string one_line(const char* said) {
   std::replace_if(
       line.begin(), line.end(),
       [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, ' ');
-  return line.empty() ? "the connector failed without a word" : line;
+  return line.empty() ? "the connector failed without a message" : line;
 }
 
 Dialed refused(std::string why, Errc code = Errc::unavailable) {
@@ -51,17 +51,20 @@ Dialed refused(std::string why, Errc code = Errc::unavailable) {
 
 /// Takes what is a socket; says of all else why not, and closes of that what is a socket.
 Dialed judge(int given) {
-  if (given < 0) return refused("the connector gave no descriptor");
+  if (given < 0) return refused("the connector returned no descriptor");
   Dialed dialed;
   dialed.socket = base::take_over(given);
   if (!dialed.socket) {
     const int error = errno;
     // Two connections that share a stream would take each other's answers for their own.
-    if (error == EBUSY) return refused("the connector gave a connection that is in use already");
-    if (base::is_limit(error)) {
-      return refused("no room for what the connector gave: " + words_of(error), Errc::exhausted);
+    if (error == EBUSY) {
+      return refused("the connector returned a connection that is already in use");
     }
-    return refused("what the connector gave is no socket: " + words_of(error));
+    if (base::is_limit(error)) {
+      return refused("cannot take over the connector's descriptor: " + words_of(error),
+                     Errc::exhausted);
+    }
+    return refused("the connector's descriptor is not a socket: " + words_of(error));
   }
   const int fd = dialed.socket.get();
   // Close() would wait for that long, whatever else is said.
@@ -70,17 +73,17 @@ Dialed judge(int given) {
   int type = 0;
   socklen_t size = sizeof type;
   if (::getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) != 0 || type != SOCK_STREAM) {
-    return refused("what the connector gave is no stream socket");
+    return refused("the connector's descriptor is not a stream socket");
   }
   dialed.peer.length = sizeof dialed.peer.address;
   if (::getpeername(fd, reinterpret_cast<sockaddr*>(&dialed.peer.address), &dialed.peer.length) !=
       0) {
-    return refused("what the connector gave is not connected: " + words_of(errno));
+    return refused("the connector's descriptor is not connected: " + words_of(errno));
   }
   const int flags = ::fcntl(fd, F_GETFL);
   if (flags < 0 || ::fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0 ||
       ::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0) {
-    return refused("what the connector gave takes no settings: " + words_of(errno));
+    return refused("cannot configure the connector's descriptor: " + words_of(errno));
   }
   base::keep_alive(fd);
   return dialed;
@@ -100,14 +103,16 @@ Dialed call(const Connector& connector, const std::string& host, std::uint16_t p
     return refused(one_line(error.what()));
   } catch (...) {
     if (!std::current_exception()) throw;  // pthread_exit(): who stops that ends the program
-    return refused("the connector threw what is no std::exception");
+    return refused("the connector threw an exception that is not a std::exception");
   }
 }
 
 }  // namespace
 
 std::shared_ptr<const Connector> shared(Connector connector) {
-  if (!connector) throw Error({Errc::misconfigured, "an empty connector"});
+  if (!connector) {
+    throw Error({Errc::misconfigured, "the connector is empty; pass a callable function"});
+  }
   return std::make_shared<const Connector>(std::move(connector));
 }
 
@@ -211,7 +216,10 @@ void Dialer::start() {
   if (!answered_) {
     answered_ = base::UniqueFd::open([] { return ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); });
     const int error = errno;
-    if (!answered_) return know("no descriptor: " + words_of(error), base::errc_of(error));
+    if (!answered_) {
+      return know("cannot create a descriptor for the connector: " + words_of(error),
+                  base::errc_of(error));
+    }
   }
   std::optional<Dialed> old;  // closed after the mutex was left
   const std::lock_guard lock(shared_->mutex);
@@ -226,7 +234,7 @@ void Dialer::start() {
   } catch (const Error& error) {
     know(base::words_of(error), error.errc());
   } catch (const std::bad_alloc&) {
-    know("no memory to call the connector", Errc::exhausted);
+    know("not enough memory to call the connector", Errc::exhausted);
   }
 }
 

@@ -18,7 +18,7 @@
 namespace mortise::remote {
 
 /// What to say where the connector hangs.
-inline constexpr const char* connector_is_late = "the connector gives no connection in time";
+inline constexpr const char* connector_is_late = "the connector returned no connection in time";
 
 /// @throws Error (`misconfigured`) where there is nothing to call
 [[nodiscard]] std::shared_ptr<const Connector> shared(Connector connector);

@@ -46,7 +46,7 @@ Link::End Link::end(Instant now) const noexcept {
 const char* Link::words(End end) noexcept {
   switch (end) {
     case End::none: return "";
-    case End::name_is_late: return "the name is not resolved in time";
+    case End::name_is_late: return "the host name was not resolved in time";
     case End::connection_is_late: return "no connection in time";
     case End::broken: return "the server closed the connection";
   }

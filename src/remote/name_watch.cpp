@@ -111,8 +111,9 @@ bool NameWatch::has_moved(Watched& watched, const base::Resolution& found, Failu
     addresses.push_back(each.text());
   }
   if (!watched.judge.answered(std::move(addresses))) return false;
-  why = {Errc::unavailable, where_ + ": the name leads to " + watched.judge.elsewhere().front() +
-                                " now; the connection to " + watched.address + " is closed"};
+  why = {Errc::unavailable, where_ + ": the host name now leads to " +
+                                watched.judge.elsewhere().front() + "; closing the connection to " +
+                                watched.address};
   watched.is_connected = false;
   return true;
 }

@@ -89,8 +89,9 @@ Failure AcquireAllCall::check() {
     const Wanted& wanted = parts_[i].wanted;
     if (!parts_[i].again || wanted.terms->mode == parts_[i - 1].wanted.terms->mode) continue;
     failed_ = &parts_[i];
-    return {Errc::misconfigured,
-            wanted.slot->name() + ": wanted as a reader and exclusively in one call"};
+    return {
+        Errc::misconfigured,
+        wanted.slot->name() + ": this call asks for it both shared and exclusive; use one mode"};
   }
   return {};
 }

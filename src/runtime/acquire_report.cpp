@@ -66,10 +66,13 @@ Failure AcquireReport::reason(const core::Acquire::Action& end) const {
     case Acquire::End::reentered:
     case Acquire::End::recorded:
     case Acquire::End::granted: return {};
-    case Acquire::End::lost: return {Errc::lost, slot_.name() + ": unlock the lost hold first"};
+    case Acquire::End::lost:
+      return {
+          Errc::lost,
+          slot_.name() + ": this owner lost it earlier, and must unlock it before it locks again"};
     case Acquire::End::upgrade:
       return {Errc::unsupported,
-              slot_.name() + ": held as a reader by the same owner; unlock it first"};
+              slot_.name() + ": this owner holds it as a reader; unlock it first"};
     case Acquire::End::differs: return differs();
     case Acquire::End::closed: return slot_.client().closed_failure();
     case Acquire::End::cannot_ask:
@@ -81,17 +84,19 @@ Failure AcquireReport::reason(const core::Acquire::Action& end) const {
       return trouble ? Failure(Errc::in_doubt, trouble->text)
                      : slot_.client().no_answer(Errc::in_doubt);
     case Acquire::End::nonsense:
-      return {Errc::protocol, slot_.name() + ": grant number out of range"};
+      return {Errc::protocol, slot_.name() + ": the store granted a number that is out of range"};
     case Acquire::End::too_late: break;
   }
-  return {Errc::unavailable, slot_.name() + ": grants arrive after their lease has ended"};
+  return {Errc::unavailable,
+          slot_.name() + ": grants arrive after their lease has ended; use a longer lease"};
 }
 
-// In the words of a store that is asked.
+// The same message as the stores return.
 Failure AcquireReport::differs() const {
-  return {Errc::misconfigured, slot_.name() + ": has " + std::to_string(permits) +
-                                   " permits, and was asked for with " +
-                                   std::to_string(caller_.terms->permits)};
+  return {Errc::misconfigured, slot_.name() + ": the store has " + std::to_string(permits) +
+                                   " permits, but this client asks for " +
+                                   std::to_string(caller_.terms->permits) +
+                                   "; use one number in all clients"};
 }
 
 }  // namespace mortise::runtime

@@ -14,19 +14,19 @@ std::string Backend::identity() const { return describe(); }
 std::string Backend::why_not(Mode /*mode*/) const { return {}; }
 
 void Backend::recall(const std::shared_ptr<Recollection>& operation) {
-  operation->failed({Errc::unsupported, describe() + ": keys with a memory"});
+  operation->failed({Errc::unsupported, describe() + ": it cannot remember keys"});
 }
 
 void Backend::list(const std::shared_ptr<Listing>& operation) {
-  operation->failed({Errc::unsupported, describe() + ": it cannot tell which names are held"});
+  operation->failed({Errc::unsupported, describe() + ": it cannot list the held names"});
 }
 
 void Backend::queue(const std::shared_ptr<QueueLook>& operation) {
-  operation->failed({Errc::unsupported, describe() + ": it cannot tell who waits"});
+  operation->failed({Errc::unsupported, describe() + ": it cannot list the waiters"});
 }
 
 void Backend::force_release(const std::shared_ptr<ForcedRelease>& operation) {
-  operation->failed({Errc::unsupported, describe() + ": it cannot end the hold of another"});
+  operation->failed({Errc::unsupported, describe() + ": it cannot release a lock by force"});
 }
 
 bool Backend::wait(Operation& /*operation*/, std::uint32_t /*seen*/,

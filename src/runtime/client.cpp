@@ -34,7 +34,7 @@ runtime::ClientState& opened(const std::shared_ptr<runtime::ClientState>& state)
 }  // namespace
 
 Client::Client(std::unique_ptr<Backend> backend, ClientOptions options) {
-  if (!backend) throw Error({Errc::misconfigured, "the client was given no backend"});
+  if (!backend) throw Error({Errc::misconfigured, "the backend of the client is null"});
   raise_if(core::check(options));
   options.give_up = std::min<std::chrono::milliseconds>(options.give_up, base::longest_span);
   options.turn = std::min<std::chrono::milliseconds>(options.turn, base::longest_span);
@@ -44,7 +44,7 @@ Client::Client(std::unique_ptr<Backend> backend, ClientOptions options) {
   } catch (const Error&) {
     throw;
   } catch (const std::system_error& error) {
-    throw Error({Errc::exhausted, std::string("opening the client: ") + error.what()});
+    throw Error({Errc::exhausted, std::string("cannot open the client: ") + error.what()});
   }
 }
 
@@ -72,9 +72,10 @@ Lock Client::make_lock(std::string_view name, const LockOptions& options) {
   raise_if(runtime::check_support(backend, options.mode));
   if (options.min_hold > std::chrono::milliseconds(0) &&
       backend.capabilities().min_hold != Support::yes) {
-    throw Error({Errc::unsupported, backend.describe() +
-                                        ": LockOptions::min_hold: a name is free there as soon as "
-                                        "its client is gone; Client::make_once() is remembered"});
+    throw Error({Errc::unsupported,
+                 backend.describe() +
+                     ": LockOptions::min_hold: it frees a name as soon as the client is gone; use "
+                     "Client::make_once()"});
   }
   return {opened(state_).slot(name), opened(state_).terms(options)};
 }

@@ -101,8 +101,10 @@ void ClientState::hold_wanted(const HoldId& hold) {
 }
 
 Failure ClientState::closed_failure() const {
-  return {Errc::closed, forked() ? "this process is a fork of the one that opened the client"
-                                 : backend_->describe()};
+  return {Errc::closed, forked()
+                            ? "this process was forked after the client was opened; open a new "
+                              "client here"
+                            : backend_->describe()};
 }
 
 std::shared_ptr<Slot> ClientState::slot(std::string_view name) { return locks_.slot(*this, name); }
@@ -137,6 +139,8 @@ Failure ClientState::why_unanswered(const Operation& asked) const {
 }
 
 Failure ClientState::no_answer(Errc code) const {
+  // The message of `in_doubt` begins with it.
+  if (code == Errc::in_doubt) return {code, backend_->describe()};
   return {code, backend_->describe() + ": no answer in time"};
 }
 

@@ -103,10 +103,10 @@ Token Guards::token(std::string_view name) const {
   std::optional<GuardedHold> found;
   for (GuardedHold& hold : holds()) {
     if (hold.name != name) continue;
-    if (found) throw wrong_name("several stores have a lock of the name ", name);
+    if (found) throw wrong_name("lock_all() took locks of several stores with the name ", name);
     found = std::move(hold);
   }
-  if (!found) throw wrong_name("lock_all() took no lock of the name ", name);
+  if (!found) throw wrong_name("lock_all() took no lock with the name ", name);
   return found->token;
 }
 

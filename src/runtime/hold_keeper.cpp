@@ -21,7 +21,7 @@ namespace mortise::runtime {
 
 namespace {
 
-constexpr const char* thread_has_ended = ": the thread that locked it ended while it held it";
+constexpr const char* thread_has_ended = ": its thread ended without an unlock";
 
 /// Nobody can unlock it any more: its thread has ended, and no guard has taken it elsewhere.
 template <class HoldOrPart>
@@ -137,7 +137,7 @@ void HoldKeeper::expire_locked(Instant now, Aftermath& after) {
   // deadline, and would then keep the name for a whole lease that nobody uses.
   const bool by_max_hold = live->lease.ends_by_max_hold();
   const bool in_doubt = live->lease.in_doubt() && !base::mutant("core.leave_a_late_renewal");
-  const char* words = by_max_hold ? ": the longest hold has passed" : ": the lease ran out";
+  const char* words = by_max_hold ? ": max_hold has passed" : ": the lease ran out";
   if (ownerless_locked(*live)) {
     words = thread_has_ended;
   } else if (!by_max_hold) {
@@ -235,7 +235,7 @@ void HoldKeeper::renewal_answered(std::uint64_t generation, const Renewal::Item&
     held_for = now - live->owned_since;
     if (mode_ == Mode::shared) name_.state.sharers()->answered(now);
     if (item.answer == Renewal::Answer::lost) {
-      lose_locked({.words = ": the server does not know the hold any more"}, false, after);
+      lose_locked({.words = ": the server no longer knows the hold"}, false, after);
     } else if (failure) {
       live->lease.unanswered(now);
       arm_locked(live->lease, now);

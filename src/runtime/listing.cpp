@@ -53,10 +53,10 @@ Failure wrong(std::string words) { return {Errc::misconfigured, std::move(words)
 
 Failure check_limits(std::size_t limit, std::chrono::nanoseconds wait) {
   if (limit < 1 || limit > longest_page) {
-    return wrong("a limit of " + std::to_string(limit) + "; 1 to " + std::to_string(longest_page) +
-                 " are allowed");
+    return wrong("the limit is " + std::to_string(limit) + "; it must be 1 to " +
+                 std::to_string(longest_page));
   }
-  if (wait.count() <= 0) return wrong("the wait for an answer must be longer than zero");
+  if (wait.count() <= 0) return wrong("the wait must be longer than zero");
   return {};
 }
 
@@ -76,8 +76,8 @@ Failure list_page(ClientState& client, std::string_view prefix, const ListOption
                   NamePage& page) {
   if (Failure bad = check_limits(options.limit, options.wait)) return bad;
   if (prefix.size() > core::longest_name) {
-    return wrong("a prefix of " + std::to_string(prefix.size()) + " bytes; no name has more than " +
-                 std::to_string(core::longest_name));
+    return wrong("the prefix has " + std::to_string(prefix.size()) + " bytes; at most " +
+                 std::to_string(core::longest_name) + " are allowed");
   }
   if (Failure none = check_space(client, options.mode)) return none;
   const auto listing =
@@ -105,7 +105,7 @@ Failure end_hold(ClientState& client, std::string_view name, const ForceOptions&
   if (Failure bad = check_limits(1, options.wait)) return bad;
   if (Failure bad = check_name(name, options.mode)) return bad;
   if (options.mode == Mode::permit && !options.of) {
-    return wrong("a permit is ended by its token, which Client::queue() tells");
+    return wrong("to release a permit by force, pass its token; Client::queue() returns it");
   }
   if (Failure none = check_space(client, options.mode)) return none;
   const auto release = std::make_shared<ForcedRelease>(std::string(name), options.of, options.mode);

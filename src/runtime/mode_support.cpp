@@ -24,7 +24,7 @@ Failure check_support(const Backend& backend, Mode mode) {
     case Mode::exclusive: break;
     case Mode::shared:
       if (can.shared_mode == Support::yes) break;
-      return without(backend, mode, ": it has no readers, only owners");
+      return without(backend, mode, ": it has no shared locks");
     case Mode::permit:
       if (can.permits == Support::yes) break;
       return without(backend, mode, ": it has no semaphores");

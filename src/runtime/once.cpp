@@ -128,7 +128,7 @@ bool Once::learn(runtime::Slot& slot, const Memory& memory, std::chrono::nanosec
   }
   if (seen.runs && seen.own && waits(wait)) {
     run.failure_ = {Errc::unsupported,
-                    slot.name() + ": this thread runs the key already, and would wait for itself"};
+                    slot.name() + ": this thread already runs the key, and would wait for itself"};
     return true;
   }
   if (seen.runs && !waits(wait)) {
@@ -156,13 +156,11 @@ bool Once::learn(runtime::Slot& slot, const Memory& memory, std::chrono::nanosec
 void Once::told(const std::shared_ptr<const Record>& record, const Memory& memory, Run& run) {
   switch (core::judge(memory, *record)) {
     case core::Verdict::replay: run.outcome_ = Outcome(record, true); return;
-    case core::Verdict::mismatch:
-      run.failure_ = {Errc::mismatch, run.key_ + ": remembered with another fingerprint"};
-      return;
+    case core::Verdict::mismatch: run.failure_ = {Errc::mismatch, run.key_}; return;
     case core::Verdict::run:
     case core::Verdict::wait: break;
   }
-  run.failure_ = {Errc::protocol, run.key_ + ": told of no outcome instead of a grant"};
+  run.failure_ = {Errc::protocol, run.key_ + ": the store returned neither a grant nor an outcome"};
 }
 
 void Once::begun(std::shared_ptr<runtime::OpenRun> open, runtime::KeyCall&& call, Run& run) {
@@ -203,7 +201,8 @@ std::shared_ptr<const Record> Once::recall(bool forget, Failure& failure) const 
   const std::shared_ptr<runtime::Slot> slot = slot_;
   const auto kind = forget ? Recollection::Kind::forget : Recollection::Kind::look;
   std::shared_ptr<const Record> record = slot->recall(kind, longest_look, failure);
-  if (!record && !failure) failure = {Errc::protocol, slot->name() + ": no record"};
+  if (!record && !failure)
+    failure = {Errc::protocol, slot->name() + ": the store returned no record"};
   return record;
 }
 

@@ -43,7 +43,7 @@ Failure ReleaseCall::not_owner_locked() const {
   const bool others = name_.state.live() != nullptr;
   return {Errc::not_owner,
           others ? name_.name +
-                       ": another owner of this client holds it (each thread is one; see "
+                       ": another owner of this client holds it (each thread is an owner; see "
                        "mortise::Owner)"
                  : name_.name};
 }

@@ -70,7 +70,7 @@ void Session::resolved(Instant now) {
     if (!found && now < limit_) return;
     const std::size_t which = unresolved_ - 1;
     if (!found) {
-      resolve_error_ = settings_.servers[which].host + ": the name is not resolved in time";
+      resolve_error_ = settings_.servers[which].host + ": the host name was not resolved in time";
       resolve_code_ = Errc::unavailable;
     } else if (!found->error.empty()) {
       resolve_error_ = settings_.servers[which].host + ": " + found->error;
@@ -201,15 +201,16 @@ void Session::look(Instant now) {
     case News::down: lost(now, failure()); return;
     case News::expired: over(now, {Errc::lost, where_ + ": the session expired"}, true); return;
     case News::refused:
-      over(now, {Errc::denied, where_ + ": the server refuses the credentials"}, false);
+      over(now, {Errc::denied, where_ + ": the server refused the user or the password"}, false);
       return;
     case News::no_user:
       over(now,
            {Errc::denied,
-            where_ + (settings_.credentials.user.empty()
-                          ? ": the server demands authentication, and the URL names no user"
-                          : ": the server demands another authentication than the URL's user "
-                            "and password")},
+            where_ +
+                (settings_.credentials.user.empty()
+                     ? ": the server requires authentication; add a user and a password to the URL"
+                     : ": the server requires another kind of authentication than a "
+                       "user and a password")},
            false);
       return;
   }
@@ -229,7 +230,7 @@ void Session::came_up(Instant now) {
   prepare_at_ = now;
   next_ = now;
   // Its servers are there, and may show less than it has seen.
-  if (outlived_) given_up_ = "the session was without a server for longer than its time-out";
+  if (outlived_) given_up_ = "no server was reachable for longer than the session timeout";
   if (!given_up_.empty()) return leave(now);
   owner_.session_up(*this);
 }

@@ -33,16 +33,17 @@ milliseconds duration(base::Literal key, std::string_view text) {
     if (unit == "ms") return milliseconds(number);
     if (unit == "s") return milliseconds(number * 1'000);
   }
-  refuse_url({"URL: ", key, " is a time such as 10s or 500ms, of at most 24 h"});
+  refuse_url({"URL: ", key, " must be a time such as 10s or 500ms, at most 24 h"});
 }
 
 /// Only what every client and shell shows alike; ZooKeeper itself allows more.
 bool plain(char c) noexcept { return c > ' ' && c < 0x7f && c != '"' && c != '\'' && c != '\\'; }
 
 void check_root(const std::string& root) {
-  if (root.size() > longest_root) refuse_url("URL: the path is longer than 200 bytes");
+  if (root.size() > longest_root) refuse_url("URL: the path must have at most 200 bytes");
   if (!std::all_of(root.begin(), root.end(), plain)) {
-    refuse_url("URL: the path has a space, a quotation mark, or worse");
+    refuse_url(
+        "URL: the path must consist of visible ASCII characters without quotation marks and '\\'");
   }
   std::string_view rest = root;
   for (bool first = true; !rest.empty(); first = false) {
@@ -50,16 +51,18 @@ void check_root(const std::string& root) {
     const std::string_view part = rest.substr(0, rest.find('/'));
     rest.remove_prefix(part.size());
     if (part.empty() || part == "." || part == "..") {
-      refuse_url("URL: the path has a part that is empty, '.' or '..'");
+      refuse_url("URL: no part of the path may be empty, '.' or '..'");
     }
-    if (first && part == "zookeeper") refuse_url("URL: /zookeeper belongs to the server itself");
+    if (first && part == "zookeeper") {
+      refuse_url("URL: the path /zookeeper belongs to the server; use another one");
+    }
   }
 }
 
 void read_place(base::Url& url, Settings& settings) {
-  if (!url.has_authority()) refuse_url("URL: '//' is missing: zookeeper://a,b,c/locks");
-  if (url.hosts().empty()) refuse_url("URL: zookeeper wants a host: zookeeper://a,b,c/locks");
-  if (url.hosts().size() > most_servers) refuse_url("URL: zookeeper has at most 32 hosts");
+  if (!url.has_authority()) refuse_url("URL: '//' is missing; write zookeeper://a,b,c/locks");
+  if (url.hosts().empty()) refuse_url("URL: the host is missing; write zookeeper://a,b,c/locks");
+  if (url.hosts().size() > most_servers) refuse_url("URL: at most 32 hosts are allowed");
   const std::uint16_t port = url.scheme() == encrypted.text() ? usual_port_for_tls : usual_port;
   for (const std::string& host : url.hosts()) {
     settings.servers.push_back(base::Address::parse(host, "zookeeper", port));
@@ -67,7 +70,7 @@ void read_place(base::Url& url, Settings& settings) {
   if (!url.path().empty()) {
     settings.root = url.path();
     if (settings.root.back() == '/') settings.root.pop_back();
-    if (settings.root.empty()) refuse_url("URL: locks want a path of their own, not /");
+    if (settings.root.empty()) refuse_url("URL: the path must not be /; use one such as /locks");
     check_root(settings.root);
   }
 }
@@ -75,36 +78,38 @@ void read_place(base::Url& url, Settings& settings) {
 void read_credentials(base::Url& url, remote::Credentials& credentials) {
   credentials = remote::Credentials::of(url);
   if (credentials.user.empty() == credentials.has_password()) {
-    refuse_url("URL: user and password belong together");
+    refuse_url("URL: user and password must be given together");
   }
-  if (credentials.user.find(':') != std::string::npos) refuse_url("URL: a user name has no ':'");
+  if (credentials.user.find(':') != std::string::npos) {
+    refuse_url("URL: the user name must not contain ':'");
+  }
 }
 
 void read_habits(base::Url& url, Settings& settings) {
   if (const auto session = url.take("session")) {
     settings.session = duration("session", *session);
     if (settings.session < shortest_session || settings.session > longest_session) {
-      refuse_url("URL: session is 100 ms to 24 h");
+      refuse_url("URL: session must be 100ms to 24 h");
     }
   }
   if (const auto margin = url.take("margin")) {
     settings.margin = duration("margin", *margin);
-    if (settings.margin < least_margin) refuse_url("URL: margin is at least 20 ms");
+    if (settings.margin < least_margin) refuse_url("URL: margin must be at least 20ms");
   }
   if (settings.margin * 2 > settings.session) {
     refuse_url(
-        "URL: the margin takes more than half of the session: make session more than twice as long "
-        "as margin, which is 1 s by default");
+        "URL: margin must be at most half of session; use a longer session, or a shorter margin "
+        "(1s by default)");
   }
   const bool known = !settings.credentials.user.empty();
   const bool certified = settings.tls && !settings.tls->certificate.empty();
   const std::string acl = url.take("acl").value_or(known ? "creator" : "world");
   if (acl != "world" && acl != "creator") {
-    refuse_url("URL: acl is world or creator");
+    refuse_url("URL: acl must be world or creator");
   }
   settings.creator_only = acl == "creator";
   if (settings.creator_only && !known && !certified) {
-    refuse_url("URL: acl=creator needs a user and a password, or cert and key of zookeeper+tls");
+    refuse_url("URL: acl=creator needs a user and a password, or cert and key with zookeeper+tls");
   }
 }
 
@@ -115,17 +120,18 @@ void read_interop(base::Url& url, Settings& settings) {
   } else if (interop == "kazoo") {
     settings.naming = Naming::kazoo;
   } else if (interop != "mutex") {
-    refuse_url("URL: interop is mutex, readwrite or kazoo");
+    refuse_url("URL: interop must be mutex, readwrite or kazoo");
   }
 }
 
 void refuse_what_is_not_there(const base::Url& url) {
-  if (url.has("tls")) refuse_url("URL: tls: TLS is meant by the scheme, zookeeper+tls://");
+  if (url.has("tls")) refuse_url("URL: there is no parameter tls; write zookeeper+tls://");
   for (const base::Literal key : {base::Literal("sasl"), base::Literal("mechanism"),
                                   base::Literal("principal"), base::Literal("keytab")}) {
     if (url.has(key.text())) {
       refuse_url({"URL: ", key,
-                  ": the ZooKeeper C client of this build has no SASL; credentials are digest"});
+                  " is not available, because this build has no SASL; use a user and a password "
+                  "(digest)"});
     }
   }
 }
@@ -140,7 +146,7 @@ std::optional<std::string> Settings::digest() const {
 Settings Settings::parse(std::string_view text) {
   base::Url url(text);
   if (url.scheme() != "zookeeper" && url.scheme() != encrypted.text()) {
-    refuse_url("URL: not a ZooKeeper scheme; those are zookeeper and zookeeper+tls");
+    refuse_url("URL: not a ZooKeeper scheme; use zookeeper or zookeeper+tls");
   }
   Settings settings;
   read_place(url, settings);

@@ -137,7 +137,8 @@ void Wire::fail_with_stream(remote::Stream::Status status) noexcept {
     // A port for TLS does so, and a server without an ensemble, too.
     if (without_a_word && tls_ == nullptr) {
       why_.text +=
-          " before a word: it serves nobody now, or that is a port for TLS (zookeeper+tls)";
+          " before it sent anything; it may not serve yet, or this is a TLS port (use "
+          "zookeeper+tls)";
     }
   });
 }

@@ -30,11 +30,10 @@ std::optional<Failure> ZooKeeperBackend::too_short(std::chrono::nanoseconds leas
                                                    const Session& session) const {
   if (lease >= session.timeout()) return std::nullopt;
   const auto asked = std::chrono::duration_cast<std::chrono::milliseconds>(lease);
-  return Failure{Errc::misconfigured, where_ + ": a hold lasts as long as its session, " +
-                                          std::to_string(session.timeout().count()) +
-                                          " ms (URL: session), which is longer than "
-                                          "LockOptions::lease, " +
-                                          std::to_string(asked.count()) + " ms"};
+  return Failure{Errc::misconfigured,
+                 where_ + ": the session timeout is " + std::to_string(session.timeout().count()) +
+                     " ms, which is longer than the lease of " + std::to_string(asked.count()) +
+                     " ms; lower session in the URL, or raise the lease"};
 }
 
 // @return false: there is no connection

@@ -127,19 +127,20 @@ void ZooKeeperBackend::without_conclusion(const ContenderPtr& contender) {
 
 // It was sent, and what is kept by now is neither that nor what was there before.
 void ZooKeeperBackend::in_doubt(const std::shared_ptr<Release>& operation) {
-  then([operation, why = Failure(Errc::in_doubt,
-                                 where_ + ": " + operation->hold().name +
-                                     ": the outcome was recorded, and then replaced or "
-                                     "forgotten; or it never was")] { operation->failed(why); });
+  then([operation,
+        why = Failure(Errc::in_doubt, where_ + ": " + operation->hold().name +
+                                          ": the outcome was not recorded, or it was replaced "
+                                          "or forgotten since")] { operation->failed(why); });
 }
 
 // With its node that goes which lets it be written at all.
 void ZooKeeperBackend::give_up_saying(const ContenderPtr& contender) {
   const KeyTurn& key = *contender->key;
   const Failure why{Errc::in_doubt, where_ + ": " + contender->name + ": the connection broke " +
-                                        std::to_string(key.sayings) + " times over an outcome of " +
+                                        std::to_string(key.sayings) +
+                                        " times while it sent an outcome of " +
                                         std::to_string(key.conclusion->bytes.size()) +
-                                        " bytes (jute.maxbuffer of the servers may be too small)"};
+                                        " bytes; jute.maxbuffer of the servers may be too small"};
   for (const auto& release : std::exchange(contender->releases, {})) {
     then([release, why] { release->failed(why); });
   }

@@ -160,7 +160,7 @@ void ZooKeeperBackend::own_node_gone(const ContenderPtr& contender) {
   if (contender->leaving || contender->withdrawn) return;
   if (contender->is_gate) set(*contender, &Contender::held, false);
   if (contender->held) {
-    lose(contender, "its node was deleted by somebody else");
+    lose(contender, "another program deleted its node");
     erase(contender);
     return;
   }
@@ -215,7 +215,7 @@ void ZooKeeperBackend::session_up(Session& session) {
     if (contender->operation) contender->operation->trouble(Failure{});
     if (contender->held && !contender->is_gate && contender->lapse > least &&
         !base::mutant("zookeeper.shorter_session_keeps_its_holds")) {
-      lose_and_remove(contender, "the servers have shortened its session");
+      lose_and_remove(contender, "the servers shortened its session");
     }
     drive(contender);
   }

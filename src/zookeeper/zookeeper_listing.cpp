@@ -26,7 +26,8 @@ void ZooKeeperBackend::list(const std::shared_ptr<Listing>& operation) {
   const CompletionScope scope(*this);
   if (operation->cursor().size() > longest_name_here) {
     then([operation, where = where_] {
-      operation->failed({Errc::misconfigured, where + ": the cursor is not one of its own"});
+      operation->failed({Errc::misconfigured,
+                         where + ": the cursor is invalid; pass the cursor of the previous page"});
     });
     return;
   }

@@ -24,11 +24,10 @@ Mode mode_in(const Operation& operation) {
 }  // namespace
 
 Failure ZooKeeperBackend::other_name(const std::string& node) const {
-  return {
-      Errc::protocol,
-      where_ + ": " + node +
-          ": the node does not hold the name that was asked for: it belongs to another name, or "
-          "another program has made it"};
+  return {Errc::protocol,
+          where_ + ": " + node +
+              ": the node does not contain the requested name; another name or another program "
+              "uses it"};
 }
 
 // Right before a list, whose answer comes behind this one's.

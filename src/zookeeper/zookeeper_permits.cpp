@@ -76,9 +76,10 @@ void ZooKeeperBackend::come_to_gate(const ContenderPtr& contender) {
 }
 
 void ZooKeeperBackend::fail_by_number(const ContenderPtr& contender, std::uint32_t number) {
-  fail(contender, {Errc::misconfigured, contender->name + ": it has " + std::to_string(number) +
-                                            " permits at the store, and was asked for with " +
-                                            std::to_string(contender->permits)});
+  fail(contender, {Errc::misconfigured,
+                   contender->name + ": the store has " + std::to_string(number) +
+                       " permits, but this client asks for " + std::to_string(contender->permits) +
+                       "; use one number in all clients"});
 }
 
 // Nobody is told that the semaphore's lock is held: whoever wanted it for a permit goes on.

@@ -177,14 +177,14 @@ void ZooKeeperBackend::stand(const ContenderPtr& contender, const Children& chil
       forget_node(contender);
       return drive(contender);
     case Place::Kind::tied:
-      fail(contender, {Errc::protocol, contender->path +
-                                           ": two waiters have one number: the queue's counter has "
-                                           "come to its end"});
+      fail(contender, {Errc::protocol,
+                       contender->path + ": two nodes have one number, because the queue's counter "
+                                         "has reached its end"});
       return;
     case Place::Kind::foreign:
       fail(contender,
-           {Errc::protocol, contender->path + ": a lock of another library is there that does not "
-                                              "see this client's (URL: interop)"});
+           {Errc::protocol, contender->path + ": another library's lock on this path ignores this "
+                                              "client's nodes; set interop in the URL"});
       return;
     case Place::Kind::first:
       contender->drains = number >= last_sequence;
@@ -308,7 +308,7 @@ void ZooKeeperBackend::grant(const ContenderPtr& contender) {
   if (contender->number <= 0 || number >= core::grant_number_limit) {
     fail(contender,
          {Errc::protocol, where_ + ": transaction number " + std::to_string(contender->number) +
-                              ": an epoch above 2^21 - 1 gives no tokens"});
+                              " is too large for a token (epoch above 2^21 - 1)"});
     return;
   }
   set(*contender, &Contender::watching, false);

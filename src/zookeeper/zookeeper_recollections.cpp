@@ -53,9 +53,9 @@ std::string ZooKeeperBackend::shelf_of(const std::string& kept) {
 }
 
 Failure ZooKeeperBackend::not_of_that_key(const std::string& node, bool is_record) const {
-  return {Errc::protocol,
-          where_ + ": " + node +
-              (is_record ? ": this record is that of another key" : ": this is no record of ours")};
+  return {Errc::protocol, where_ + ": " + node +
+                              (is_record ? ": this record belongs to another key"
+                                         : ": this node is not a record of Mortise")};
 }
 
 // Its answer came, or that there is none.

@@ -361,7 +361,7 @@ void ZooKeeperBackend::removed(const ContenderPtr& contender, const Reply& reply
   }
   // It stands as long as the session does, and would keep the name from everybody.
   Failure why = failure_of(reply, contender->node);
-  why.text += ": the node cannot be deleted, so the session was ended with all that it holds";
+  why.text += "; without the permission delete the client ended its session, with all its holds";
   contender->session->give_up(undeletable(contender->node, reply));
   for (const auto& release : std::exchange(contender->releases, {})) {
     then([release, why] { release->failed(why); });

@@ -186,11 +186,11 @@ MORTISE_TEST(Administering, WhatCannotBeAskedIsRefusedInWords) {
       EXPECT_NE(std::string(error.what()).find(word), std::string::npos) << error.what();
     }
   };
-  expect("limit of 0", [&] { static_cast<void>(one.list("", {.limit = 0})); });
-  expect("limit of 1001", [&] { static_cast<void>(one.list("", {.limit = 1'001})); });
+  expect("limit is 0", [&] { static_cast<void>(one.list("", {.limit = 0})); });
+  expect("limit is 1001", [&] { static_cast<void>(one.list("", {.limit = 1'001})); });
   expect("wait", [&] { static_cast<void>(one.list("", {.wait = 0ns})); });
   expect("513", [&] { static_cast<void>(one.list(std::string(513, 'x'))); });
-  expect("limit of 0", [&] { static_cast<void>(one.queue("a", {.limit = 0})); });
+  expect("limit is 0", [&] { static_cast<void>(one.queue("a", {.limit = 0})); });
   expect("name", [&] { static_cast<void>(one.queue("")); });
   expect("513", [&] { one.force_release(std::string(513, 'x')); });
   expect("wait", [&] { one.force_release("a", {.wait = -1s}); });

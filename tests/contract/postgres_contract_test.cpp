@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Goal: the PostgreSQL backend keeps the contract, however the server is reached, and whoever comes
 // first or not. Method: the contract suite, under a role that may do what
-// docs/postgresql-running.md grants it and no more, in a schema a test.
+// docs/stores/postgresql-running.md grants it and no more, in a schema a test.
 #include "support/contract_suites.hpp"
 #include "support/postgres_store.hpp"
 

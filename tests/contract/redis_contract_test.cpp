@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Goal: the Redis backend keeps the contract, however the server is reached. Method: the contract
 // suite, on a private server a test, where plain connections are those of a user who may do what
-// docs/redis.md gives it and no more.
+// docs/stores/redis.md gives it and no more.
 #include "support/contract_suites.hpp"
 #include "support/redis_sentinel_store.hpp"
 #include "support/redis_store.hpp"

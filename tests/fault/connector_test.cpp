@@ -101,9 +101,9 @@ TYPED_TEST(ConnectorOf, WhatItFailsWithIsSaidAndNoDescriptorIsLeft) {
   const auto before = test::descriptors();
   for (const auto& [mood, words] : {std::pair{Mood::throws, "the tunnel is shut"},
                                     {Mood::nothing, "no descriptor"},
-                                    {Mood::closed, "no socket"},
+                                    {Mood::closed, "not a socket"},
                                     {Mood::listening, "not connected"},
-                                    {Mood::datagram, "no stream socket"},
+                                    {Mood::datagram, "not a stream socket"},
                                     {Mood::hung_up, TestFixture::place},
                                     {Mood::shut, TestFixture::place},
                                     {Mood::spoken_to, TestFixture::place}}) {
@@ -178,7 +178,7 @@ TYPED_TEST(ConnectorOf, OneConnectionIsNotTakenTwice) {
     Lock lock = mine.make_lock("a");
     ASSERT_TRUE(lock.try_lock_for(patience));
     Client other = this->client_of(*carrier);
-    const Failure failure = told(other, "the connector gave");
+    const Failure failure = told(other, "the connector");
     EXPECT_EQ(failure.code, Errc::unavailable);
     EXPECT_EQ(lock.release(), Released::released);
   }

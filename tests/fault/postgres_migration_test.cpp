@@ -49,7 +49,7 @@ class PostgresMigration : public PostgresTest {
     }
     return text;
   }
-  /// Runs what is installed for psql, as docs/postgresql-running.md says.
+  /// Runs what is installed for psql, as docs/stores/postgresql-running.md says.
   int psql(const std::string& arguments) {
     const std::string command = "'" + test::postgres_program("psql") +
                                 "' -q -v ON_ERROR_STOP=1 -d '" + bare().owner_url() + "' " +

@@ -113,7 +113,7 @@ TEST_P(PostgresOtherStore, OfAnotherSchemaIsNamed) {
   PostgresTalk user = server().user();
   user.run(begin());
   Client mine = client();
-  expect_refused(user, mine, here() + ": its schema is mortise, and this call names other",
+  expect_refused(user, mine, here() + "; its schema is mortise, but this call names other",
                  "other");
 }
 

@@ -76,7 +76,8 @@ TEST_F(RedisClusterStrangers, AMastersAddressThatLeadsToAnotherClusterGrantsNoth
   cluster().talk(2).expect_ok({"CLUSTER", "ADDSLOTSRANGE", "0", "16383"});
   const Failure failure = failure_of([&] { static_cast<void>(lock.try_lock_for(10s)); });
   EXPECT_EQ(failure.code, Errc::misconfigured) << failure.text;
-  EXPECT_THAT(failure.text, HasSubstr(host_of(cluster(), 2) + ": a server of another cluster"));
+  EXPECT_THAT(failure.text,
+              HasSubstr(host_of(cluster(), 2) + ": the server belongs to another cluster"));
   EXPECT_EQ(cluster().talk(2).command({"EXISTS", key(name)}).integer, 0);
   lock_and_unlock(mine, name_of(0));  // the others are still there
   EXPECT_EQ(failure_of([&] { mine.check(patience); }).code, Errc::misconfigured);

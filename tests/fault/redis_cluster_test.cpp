@@ -154,7 +154,7 @@ TEST_F(RedisClusterNames, EitherKindOfServerRefusesTheOtherKindOfUrlInWords) {
   Client to_one("redis+cluster://127.0.0.1:" + std::to_string(one.port()));
   Failure failure = failure_of([&] { to_one.check(2s); });
   EXPECT_EQ(failure.code, Errc::misconfigured);
-  EXPECT_THAT(failure.text, HasSubstr("redis:// leads to one server"));
+  EXPECT_THAT(failure.text, HasSubstr("use redis:// for a single server"));
   cluster({.masters = 1, .replicas = 0});
   Client to_node("redis://127.0.0.1:" + std::to_string(cluster()[0].port()));
   failure = failure_of([&] { to_node.check(2s); });
@@ -206,7 +206,7 @@ TEST_F(RedisClusterNames, AreAskedForByTls) {
                     {name_of(0), name_of(1), name_of(2)});
 }
 
-// What docs/redis.md says is enough, and each of it is needed; as on one server otherwise:
+// What docs/stores/redis.md says is enough, and each of it is needed; as on one server otherwise:
 // redis_missing_rights_test.cpp.
 TEST_F(RedisClusterNames, NeedTheRightsOfTheManualAndNoMore) {
   RedisClusterOptions options{.masters = 3, .replicas = 0};

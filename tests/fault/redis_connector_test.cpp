@@ -50,7 +50,7 @@ TEST_F(RedisConnector, OneThatHangsIsSaidToDoSo) {
   Client mine = client_of(*carrier);
   const Failure failure = failure_of([&] { mine.check(3s); });
   EXPECT_EQ(failure.code, Errc::unavailable);
-  EXPECT_THAT(failure.text, HasSubstr("connector gives no connection in time"));
+  EXPECT_THAT(failure.text, HasSubstr("connector returned no connection in time"));
   carrier->set(Mood::throws);
 }
 

@@ -176,7 +176,7 @@ TEST_F(RedisMissingRights, MoreIsNeededForWhatOthersDoNotUse) {
   change({"resetchannels", "&mortise:inbox:*"});
   expect_need("&redisson_lock__channel:*", [&] { shop(redisson).check(3s); });
   change({"&redisson_lock__channel:*", "resetkeys", "~mortise:*"});
-  expect_need("~mortise:*, and ~ with the names of its locks",
+  expect_need("~mortise:* and key patterns (~) for the names of its locks",
               [&] { static_cast<void>(shop(redisson).make_lock("a").try_lock()); });
   change({"~*", "-unsubscribe"});
   Client holder = client();

@@ -50,7 +50,7 @@ TEST_F(RedisServers, WithoutTlsLeaveItsHandshakeUnanswered) {
   const Failure failure = failure_of([&] { mine.check(4s); });  // it is given up after two
   EXPECT_EQ(failure.code, Errc::unavailable);
   EXPECT_THAT(failure.text,
-              HasSubstr("TLS handshake is not answered in time; is that a port for TLS?"));
+              HasSubstr("did not answer the TLS handshake in time; is this a TLS port?"));
 }
 
 TEST_F(RedisServers, ThatBelongToAClusterAreMisconfigured) {

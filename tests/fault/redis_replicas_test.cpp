@@ -209,7 +209,7 @@ TEST_F(RedisReplicas, WithoutTheOptionAKilledMasterMayTakeAGrantWithIt) {
   lock.lock();
   servers()[0].kill();
   ASSERT_TRUE(servers().comes_to_another(0));
-  EXPECT_TRUE(theirs.try_lock_for(patience)) << "docs/redis.md: two holders";
+  EXPECT_TRUE(theirs.try_lock_for(patience)) << "docs/stores/redis-ha.md: two holders";
   EXPECT_GT(theirs.token(), lock.token());
   EXPECT_TRUE(eventually([&] { return lock.lost().stop_requested(); }, 20s / 3 + 1s))
       << "until the first one's next renewal";
@@ -247,7 +247,7 @@ TEST_F(RedisReplicas, AnOldMasterGrantsNothingOnceItsReplicaHasItsPlace) {
 }
 
 TEST_F(RedisReplicas, WithoutTheRightItIsDeniedInWords) {
-  // docs/redis.md, "Least rights".
+  // docs/stores/redis.md, "Permissions".
   std::istringstream words(
       "ACL SETUSER shop on >Xu8 resetkeys resetchannels ~mortise:* &mortise:inbox:* -@all +auth "
       "+select +info +client|setname +subscribe +unsubscribe +publish +eval +evalsha +time +hget "

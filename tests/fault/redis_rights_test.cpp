@@ -75,7 +75,7 @@ TEST_F(RedisRights, APasswordFileThatCannotBeReadIsNamed) {
   const Failure failure = failure_of([&] { mine.check(3s); });
   EXPECT_EQ(failure.code, Errc::misconfigured);
   EXPECT_EQ(failure.text, "redis " + address +
-                              ": the file of password-file cannot be read: No such file or"
+                              ": the file given by password-file cannot be read: No such file or"
                               " directory: misconfigured");
 }
 

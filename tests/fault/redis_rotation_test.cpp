@@ -61,7 +61,7 @@ TEST_F(RedisRotation, OfTheAuthorityCostsNoHold) {
   hang_up();
   const Failure half = failure_of([&] { mine.check(100ms); });
   EXPECT_EQ(half.code, Errc::unavailable) << half.text;
-  EXPECT_THAT(half.text, HasSubstr("cannot use the authority's certificate '" + file("ca.pem")));
+  EXPECT_THAT(half.text, HasSubstr("cannot load the CA certificate '" + file("ca.pem")));
   copy(certificates_.other_ca(), file("ca.pem"));
   expect_renewed(lock);
   EXPECT_NO_THROW(mine.check(patience));
@@ -97,7 +97,7 @@ TEST_F(RedisRotation, OfThePasswordCostsNoHold) {
   hang_up();
   const Failure empty = failure_of([&] { mine.check(100ms); });
   EXPECT_EQ(empty.code, Errc::unavailable) << empty.text;
-  EXPECT_THAT(empty.text, HasSubstr("the file of password-file is empty"));
+  EXPECT_THAT(empty.text, HasSubstr("the file given by password-file is empty"));
   std::ofstream(file("password")) << "second-Xu8\n";
   expect_renewed(lock);
 }

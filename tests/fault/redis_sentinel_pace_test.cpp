@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Goal: what a client needs beside the sentinels' own time is a second (docs/redis.md), by its own
-// clock, whatever else the machine is busy with. Method: a clock that stands still but for the
-// test's steps, two masters, and a sentinel that names the one and then the other.
+// Goal: what a client needs beside the sentinels' own time is a second (docs/stores/redis-ha.md),
+// by its own clock, whatever else the machine is busy with. Method: a clock that stands still but
+// for the test's steps, two masters, and a sentinel that names the one and then the other.
 #include <mortise/redis.hpp>
 
 #include "fault/party.hpp"

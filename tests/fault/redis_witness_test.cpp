@@ -124,7 +124,7 @@ TEST_F(RedisWitness, ReplicasOfAnotherServerAreNotAskedAboutAGrant) {
   EXPECT_FALSE(verdict) << verdict.text;
   const Failure failure = verdict_on(1);
   EXPECT_EQ(failure.code, Errc::unavailable);
-  EXPECT_THAT(failure.text, HasSubstr("another server grants now"));
+  EXPECT_THAT(failure.text, HasSubstr("another server grants locks now"));
   witness.detach();
   witness.close();
 }

@@ -40,7 +40,7 @@ class RedisWrongServer : public RedisTest {
 
 TEST_F(RedisWrongServer, ASentinelIsNoServer) {
   const RedisServer sentinel(of_a_sentinel());
-  const std::string words = "a sentinel, which redis+sentinel:// leads to";
+  const std::string words = "this is a sentinel; use redis+sentinel:// for it";
   expect_misconfigured("redis://" + at(sentinel), words);
   expect_misconfigured("redis://" + at(sentinel) + "/2", words);
   expect_misconfigured("redis+cluster://" + at(sentinel), words);
@@ -51,7 +51,7 @@ TEST_F(RedisWrongServer, ASentinelIsNoServer) {
 TEST_F(RedisWrongServer, AServerIsNoSentinelAndNoNodeOfACluster) {
   const RedisServer other;
   expect_misconfigured("redis+sentinel://" + at(server()) + "," + at(other) + "/mymaster",
-                       "not a sentinel; redis:// leads to a Redis server");
+                       "this is not a sentinel; use redis:// for a Redis server");
   expect_misconfigured("redis+cluster://" + at(server()), "not a node of a cluster");
   expect_misconfigured("redis+cluster://" + at(server()) + "," + at(other),
                        "not a node of a cluster");
@@ -71,8 +71,9 @@ TEST_F(RedisWrongServer, ANodeOfAClusterIsNoServer) {
   const test::RedisCluster cluster({.masters = 3, .replicas = 0});
   std::string url = cluster.url();
   const std::string hosts = url.substr(url.find("//") + 2);
-  expect_misconfigured("redis://" + hosts.substr(0, hosts.find(',')), "a node of a cluster");
-  expect_misconfigured("redlock://" + hosts, "a node of a cluster");
+  expect_misconfigured("redis://" + hosts.substr(0, hosts.find(',')),
+                       "this is a node of a cluster");
+  expect_misconfigured("redlock://" + hosts, "this is a node of a cluster");
   Client mine("redis+cluster://" + at(server()) + "," + hosts);
   EXPECT_TRUE(mine.make_lock("a").try_lock_for(10s)) << "the others lead to the cluster";
 }
@@ -88,7 +89,7 @@ TEST_F(RedisWrongServer, APortForTlsIsGuessed) {
   Client mine("redis://127.0.0.1:" + std::to_string(encrypted.tls_port()));
   const Failure failure = failure_of([&] { mine.check(300ms); });
   EXPECT_EQ(failure.code, Errc::unavailable);
-  EXPECT_THAT(failure.text, HasSubstr("before a word; is that a port for TLS?"));
+  EXPECT_THAT(failure.text, HasSubstr("before it sent anything; is this a TLS port?"));
 }
 
 }  // namespace

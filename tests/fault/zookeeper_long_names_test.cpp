@@ -24,7 +24,7 @@ class ZooKeeperLongNames : public ZooKeeperTest {
   }
   void expect_protocol(const std::string& call, const Failure& failure) {
     EXPECT_EQ(failure.code, Errc::protocol) << call << ": " << failure.text;
-    EXPECT_THAT(failure.text, HasSubstr("does not hold the name that was asked for")) << call;
+    EXPECT_THAT(failure.text, HasSubstr("does not contain the requested name")) << call;
   }
   void expect_no_lock(const LockOptions& options = {}) {
     Client mine = client();
@@ -113,7 +113,7 @@ TEST_F(ZooKeeperLongNames, OfAKeyAreNotAnsweredWithAnothersRecord) {
   talk.set(locks().kept(long_name), talk.data(locks().kept(other_name)));
   const auto expect_refused = [](const Failure& failure) {
     EXPECT_EQ(failure.code, Errc::protocol) << failure.text;
-    EXPECT_THAT(failure.text, HasSubstr("is that of another key"));
+    EXPECT_THAT(failure.text, HasSubstr("belongs to another key"));
   };
   expect_refused(failure_of([&] { once.run([] { return std::string("again"); }); }));
   expect_refused(failure_of([&] { static_cast<void>(once.look()); }));

@@ -12,7 +12,7 @@ namespace mortise::fault {
 namespace {
 
 constexpr const char* revoked = "__REVOKE__";  // what Curator's `Revoker` writes
-constexpr std::size_t most_watched = 32;       // of a client's holds: docs/zookeeper.md
+constexpr std::size_t most_watched = 32;       // of a client's holds: docs/stores/zookeeper.md
 
 class ZooKeeperPulse : public ZooKeeperTest {
  protected:

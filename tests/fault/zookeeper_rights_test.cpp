@@ -91,8 +91,9 @@ TEST_F(ZooKeeperRights, OfAFileThatCannotBeReadAreMissedInWords) {
   Client mine(url_of("shop", "&password-file=/no/such/file"));
   const Failure failure = failure_of([&] { mine.check(3s); });
   EXPECT_EQ(failure.code, Errc::misconfigured) << failure.text;
-  EXPECT_THAT(failure.text, HasSubstr(": the file of password-file cannot be read: No such file or"
-                                      " directory: misconfigured"));
+  EXPECT_THAT(failure.text,
+              HasSubstr(": the file given by password-file cannot be read: No such file or"
+                        " directory: misconfigured"));
   EXPECT_EQ(failure.text.find("misconfigured"), failure.text.rfind("misconfigured"))
       << failure.text;
 }
@@ -205,7 +206,7 @@ TEST_F(ZooKeeperSomeRights, ToDeleteANodeAreMissingAndItsSessionEnds) {
   ASSERT_TRUE(record->told(Record::Kind::failed, 1));
   const Failure failure = record->all(Record::Kind::failed).front().why;
   EXPECT_EQ(failure.code, Errc::denied) << failure.text;
-  EXPECT_THAT(failure.text, HasSubstr("the session was ended"));
+  EXPECT_THAT(failure.text, HasSubstr("the client ended its session"));
   expect_free("a");
   // What the session held besides is lost, and told with the reason.
   EXPECT_TRUE(eventually([&] { return other.lost().stop_requested(); }));

@@ -83,12 +83,13 @@ TEST_F(ZooKeeperTls, OfVersionOneThreeWorksAsWell) {
                                      .newest = true}});
   expect_works(at(newer.secure_address(), ZooKeeperServer::secure_parameters()));
   expect_denied_at_once(at(newer.secure_address(), "ca=" + files().ca()),
-                        "the server refuses us or our certificate");
+                        "the server rejected the client or its certificate");
 }
 
 TEST_F(ZooKeeperTls, AnAuthorityThatWeDoNotKnowIsDenied) {
-  expect_denied_at_once(secure_url("ca=" + files().other_ca() + ours()), "goes into ca=FILE");
-  expect_denied_at_once(secure_url(ours().substr(1)), "we do not trust the server's certificate");
+  expect_denied_at_once(secure_url("ca=" + files().other_ca() + ours()),
+                        "the authorities in ca=FILE");
+  expect_denied_at_once(secure_url(ours().substr(1)), "the server's certificate is not trusted");
 }
 
 // The host as the URL says it, and not the address that it leads to.
@@ -148,11 +149,11 @@ TEST_F(ZooKeeperTls, ACertificateOfYesterdayIsNotTheWordOfAServerThatDoesNotAnsw
 
 TEST_F(ZooKeeperTls, AServerThatDemandsACertificateSaysSo) {
   expect_denied_at_once(secure_url("ca=" + files().ca()),
-                        "the server refuses us or our certificate");
+                        "the server rejected the client or its certificate");
   expect_denied_at_once(
       secure_url("ca=" + files().ca() +
                  certificate_of(files().other_client_certificate(), files().other_client_key())),
-      "the server refuses us or our certificate");
+      "the server rejected the client or its certificate");
 }
 
 // By its certificate the client is somebody, as by a user and a password.
@@ -169,7 +170,7 @@ TEST_F(ZooKeeperTls, APlainPortIsNone) {
   Client mine(at(server().address(), "ca=" + files().ca()));
   const Failure failure = failure_of([&] { mine.check(1s); });
   EXPECT_EQ(failure.code, Errc::unavailable) << failure.text;
-  EXPECT_THAT(failure.text, HasSubstr("is that a port for TLS?"));
+  EXPECT_THAT(failure.text, HasSubstr("is this a TLS port?"));
 }
 
 TEST_F(ZooKeeperTls, APortForItIsNamedToWhoComesWithout) {
@@ -209,7 +210,7 @@ TEST_F(ZooKeeperTls, AHelloThatIsNotAnsweredHoldsNobodyUp) {
   Failure failure;
   EXPECT_LT(own_duration_of([&] { failure = failure_of([&] { mine.check(2s); }); }), 2500ms);
   EXPECT_EQ(failure.code, Errc::unavailable) << failure.text;
-  EXPECT_THAT(failure.text, HasSubstr("TLS handshake is not answered in time"));
+  EXPECT_THAT(failure.text, HasSubstr("did not answer the TLS handshake in time"));
   EXPECT_LT(own_duration_of([&] { mine.close(); }), 1s);
   // And the other server of the URL is asked.
   Client two(

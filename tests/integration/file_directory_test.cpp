@@ -194,7 +194,8 @@ TEST_F(FileDirectoryTest, BadUrlsAreRefusedByName) {
   EXPECT_THAT(text("file://me:secret@" + path), AllOf(HasSubstr("host"), Not(HasSubstr("secret"))));
   EXPECT_THAT(text("file:locks"), HasSubstr("absolute"));
   EXPECT_THAT(text("file:"), HasSubstr("absolute"));
-  EXPECT_THAT(text("file://" + path + "?flash=yes"), HasSubstr("known are create, flush"));
+  EXPECT_THAT(text("file://" + path + "?flash=yes"),
+              HasSubstr("the parameters of this store are create, flush"));
   EXPECT_THAT(text("file://" + path + "?flush=1"), HasSubstr("flush"));
   EXPECT_THAT(text("memory://" + path), HasSubstr("scheme"));
 }

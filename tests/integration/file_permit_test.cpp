@@ -99,7 +99,7 @@ TEST_F(FilePermitTest, AnotherNumberIsRefusedAsLongAsSomebodyHolds) {
   for (User* const each : {mine.get(), other.get()}) {
     const Failure why = failure_of(*each, Mode::permit, 3);
     EXPECT_EQ(why.code, Errc::misconfigured);
-    for (const char* const word : {"a:", "has 2", "with 3"}) {
+    for (const char* const word : {"a:", "has 2", "asks for 3"}) {
       EXPECT_NE(why.text.find(word), std::string::npos) << why.text;
     }
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Goal: docs/redis.md tells the truth of sharing names with Redisson while processes of both sides
-// die and stand still. Method: the real Redisson, in processes of its own, beside ours; the whole
-// history, judged. See `./dev interop`.
+// Goal: docs/stores/redis-redisson.md is right about names that are shared with Redisson, while
+// processes of both sides die and stop. Method: the real Redisson, in processes of its own, next to
+// ours; the whole history is judged. See `./dev interop`.
 #include "model/interop_suite.hpp"
 #include "model/redis_history_store.hpp"
 #include "support/redisson_stranger.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Goal: docs/zookeeper.md tells the truth of sharing names with Curator and with kazoo while
-// processes of both sides die and stand still. Method: the real ones, in processes of their own,
-// beside ours; the whole history, judged. See `./dev interop`.
+// Goal: docs/stores/zookeeper-interop.md is right about names that are shared with Curator and kazoo
+// while processes of both sides die and stand still. Method: the real libraries in processes of
+// their own, next to ours. A checker judges the whole history. See `./dev interop`.
 #include "model/interop_suite.hpp"
 #include "model/zookeeper_history_store.hpp"
 #include "support/zookeeper_locks.hpp"

@@ -99,7 +99,7 @@ elseif(STEP STREQUAL "licenses")
     endif()
 
 elseif(STEP STREQUAL "sql")
-    # What docs/postgresql-running.md gives to psql.
+    # What docs/stores/postgresql-running.md gives to psql.
     foreach(name IN ITEMS schema.sql application.sql)
         file(READ "${PREFIX}/${DATADIR}/mortise/postgresql/${name}" text)
         if(NOT text MATCHES "GRANT EXECUTE ON FUNCTION mortise\\." OR text MATCHES "@")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The suites that make up the contract, and the one line that runs them all on a backend. Their
-// tests are in tests/contract, one file a subject; docs/promises-tests.md says which test stands
+// tests are in tests/contract, one file a subject; tests/PROMISES.md says which test stands
 // for what.
 #pragma once
 

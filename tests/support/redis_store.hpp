@@ -14,13 +14,13 @@ namespace mortise::contract {
 /// The way to the server.
 enum class RedisWay {
   network,    ///< plain, through a proxy that can misbehave; no other processes. This way, and by
-              ///< the next, comes a user who may do what docs/redis.md says, and no more
+              ///< the next, comes a user who may do what docs/stores/redis.md says, and no more
   direct,     ///< plain
   socket,     ///< a unix socket
   encrypted,  ///< TLS, with certificates on both sides
 };
 
-/// @return the rights of a client as docs/redis.md gives them, without the user's name and
+/// @return the rights of a client as docs/stores/redis.md gives them, without the user's name and
 /// password.
 [[nodiscard]] std::string least_redis_privilege();
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Goal: nobody who does not read, and nobody who writes or signals without end, keeps the tool from
-// looking after its lock and its command. Method: a standard error that is full, output without
-// end, more signals than a socket holds.
+// Goal: a slow reader, endless output and endless signals do not keep the tool from looking after
+// its lock and its command. Method: a full standard error, output without end, more signals than a
+// socket holds.
 #include "support/redis_server.hpp"
 #include "tool/tool_fixture.hpp"
 
@@ -30,7 +30,7 @@ class ToolBlocked : public ToolTest {
     }
   }
   ~ToolBlocked() override { ::close(reader_); }
-  /// As in `mortise ... 2>&1 | less`, with a reader who does not turn the page.
+  /// As in `mortise ... 2>&1 | less`, while the reader does not turn the page.
   [[nodiscard]] RunningTool start_unread(const Words& words) {
     Words all{"/bin/sh", "-c", "exec \"$@\" 2>$F/full", "sh", MORTISE_TOOL};
     all.insert(all.end(), words.begin(), words.end());
@@ -47,7 +47,7 @@ class ToolBlocked : public ToolTest {
 
 constexpr const char* deaf = "trap '' TERM; note t; while :; do sleep 0.01; done";
 
-TEST_F(ToolBlocked, EndsACommandWhoseHoldIsLostThoughNobodyReadsWhy) {
+TEST_F(ToolBlocked, EndsACommandWhoseHoldIsLostWithoutAReader) {
   RunningTool tool = start_unread(with_shell({"run", "a", "--lease", "600ms"}, deaf));
   const pid_t command = noted("t");
   std::filesystem::remove(file("locks/a.lock"));
@@ -57,7 +57,7 @@ TEST_F(ToolBlocked, EndsACommandWhoseHoldIsLostThoughNobodyReadsWhy) {
   EXPECT_EQ(tool.wait().status, 76);
 }
 
-TEST_F(ToolBlocked, EndsACommandOfAKilledFrontThoughNobodyReadsItsErrors) {
+TEST_F(ToolBlocked, EndsACommandOfAKilledFrontWithoutAReader) {
   RunningTool tool =
       start_unread(with_shell({"once", "k", "--lease", "600ms"},
                               // More than a pipe holds: the keeper has some of it.
@@ -70,7 +70,7 @@ TEST_F(ToolBlocked, EndsACommandOfAKilledFrontThoughNobodyReadsItsErrors) {
   read_no_more();
 }
 
-TEST_F(ToolBlocked, KeepsTheKeyOfACommandWhoseErrorsNobodyReads) {
+TEST_F(ToolBlocked, KeepsTheKeyOfACommandWithoutAReader) {
   MORTISE_NEEDS_REDIS_SERVER();
   RedisServer server;
   use_store(server.url());
@@ -84,15 +84,15 @@ TEST_F(ToolBlocked, KeepsTheKeyOfACommandWhoseErrorsNobodyReads) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   touch("go");
-  // What is left to do is to say what nobody reads; the outcome does not wait for that.
+  // Only output without a reader is left. The outcome does not wait for it.
   EXPECT_EQ(call({"once", "k", "--", "echo", "wrong"}).out, "receipt\n");
   EXPECT_EQ(state_of(tool.pid()), 'S');
   tool.signal(SIGTERM);
   EXPECT_EQ(tool.wait().status, 128 + SIGTERM);
 }
 
-// The lock is free, and who ends the tool then is not to need KILL.
-TEST_F(ToolBlocked, CanBeEndedWhileNobodyReadsTheResult) {
+// The lock is free, so the tool must end without KILL.
+TEST_F(ToolBlocked, CanBeEndedWithoutAReader) {
   const Words words{"once", "k", "--", "echo", "receipt"};
   Words all{"/bin/sh", "-c", "exec \"$@\" >$F/full", "sh", MORTISE_TOOL};
   all.insert(all.end(), words.begin(), words.end());
@@ -103,7 +103,7 @@ TEST_F(ToolBlocked, CanBeEndedWhileNobodyReadsTheResult) {
   RunningTool second = start_program(all);
   ASSERT_TRUE(eventually([&] { return second.keeper() > 0; }));
   for (RunningTool* each : {&tool, &second}) {
-    // Until it is heard: it may not have come so far.
+    // Repeated until the tool reads it: the tool may not have come this far.
     EXPECT_TRUE(eventually([&] {
       each->signal(SIGTERM);
       return is_gone(each->pid());
@@ -112,8 +112,8 @@ TEST_F(ToolBlocked, CanBeEndedWhileNobodyReadsTheResult) {
   }
 }
 
-// What the keeper reads is written again before it reads on.
-TEST_F(ToolBlocked, HearsSignalsBesideOutputWithoutEnd) {
+// The command writes again before the keeper reads on.
+TEST_F(ToolBlocked, HandlesSignalsDuringEndlessOutput) {
   RunningTool tool = start(with_shell({"once", "k"},
                                       "note t; until [ -e $F/go ]; do sleep 0.01; done; "
                                       "for i in 1 2 3 4; do yes & done; note u; exec sleep 1000"));
@@ -128,8 +128,8 @@ TEST_F(ToolBlocked, HearsSignalsBesideOutputWithoutEnd) {
   EXPECT_EQ(result.out.size(), 65'536U);
 }
 
-// More signals than the link takes, for a keeper that hears none.
-TEST_F(ToolBlocked, WatchesOverTheLeaseBesideSignalsWithoutEnd) {
+// More signals than the link takes, for a stopped keeper.
+TEST_F(ToolBlocked, WatchesTheLeaseDuringEndlessSignals) {
   MORTISE_NEEDS_REDIS_SERVER();
   RedisServer server;
   use_store(server.url());

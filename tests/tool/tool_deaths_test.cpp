@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Goal: nothing of a command outlives its hold, whoever of the two processes dies or stands still.
-// Method: kill and stop them, take the lock away; look for what the command has started.
+// Goal: no process of a command outlives its hold, even if one of the tool's two processes dies or
+// is stopped. Method: kill and stop them, take the lock away, and look for the command's processes.
 #include "tool/tool_fixture.hpp"
 
 #include <gmock/gmock.h>
@@ -19,13 +19,13 @@ using ::testing::HasSubstr;
 
 using ToolDeaths = ToolTest;
 
-// A child in the background, and one that has left group and session; both deaf to TERM.
+// A child in the background, and one that has left group and session. Both ignore TERM.
 constexpr const char* family =
     "trap '' TERM; sh -c 'echo $$ > $F/child; exec sleep 1000' & "
     "setsid sh -c 'echo $$ > $F/stray.new; mv $F/stray.new $F/stray; exec sleep 1000' & "
     "until [ -s $F/child -a -e $F/stray ]; do sleep 0.01; done; ";
 
-TEST_F(ToolDeaths, EndsWhatTheCommandLeavesBeforeTheLockIsFree) {
+TEST_F(ToolDeaths, EndsLeftoversBeforeTheLockIsFree) {
   const ToolResult result =
       call(with_shell({"run", "a", "--lease", "600ms"}, std::string(family) + "exit 3"));
   EXPECT_EQ(result.status, 3) << result.err;
@@ -127,7 +127,7 @@ TEST_F(ToolDeaths, AreNotOverWhileAThreadOfTheCommandWorks) {
   EXPECT_TRUE(is_free("a"));
 }
 
-// Each member is gone before anybody can find it in a list: only its group can be sent a signal.
+// Each member is gone before a list of processes can show it: only its group can be signalled.
 constexpr const char* chains =
     "import os, signal\n"
     "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
@@ -138,7 +138,7 @@ constexpr const char* chains =
     "    os._exit(0)\n"
     "open(os.environ['F'] + '/chained', 'w').close()\n";
 
-TEST_F(ToolDeaths, EndWhatForksFasterThanItCanBeFound) {
+TEST_F(ToolDeaths, EndProcessesThatForkFasterThanProcCanBeRead) {
   std::ofstream(file("chains.py")) << chains;
   RunningTool tool = start(with_shell({"run", "a", "--lease", "600ms"},
                                       "python3 $F/chains.py; note t; exec sleep 1000"));
@@ -155,8 +155,8 @@ TEST_F(ToolDeaths, EndWhatForksFasterThanItCanBeFound) {
   touch("stop");
 }
 
-// Where there is no list at all, as in a bare root.
-TEST_F(ToolDeaths, EndTheGroupAlsoWithoutProc) {
+// Without any list of processes, as in a bare root.
+TEST_F(ToolDeaths, EndTheGroupEvenWithoutProc) {
   const Words bare{
       "/usr/bin/unshare", "-m", "sh", "-c", "mount -t tmpfs none /proc && exec \"$@\"", "sh"};
   Words allowed = bare;
@@ -181,7 +181,7 @@ TEST_F(ToolDeaths, EndTheGroupAlsoWithoutProc) {
   }
 }
 
-// The lock must not be freed by a keeper that unwinds its stack while the command is at work.
+// A keeper that unwinds its stack must not free the lock while the command works.
 TEST_F(ToolDeaths, OfAKeeperWithoutMemoryEndTheCommand) {
   Words words = with_shell(
       {"/usr/bin/env", "MALLOC_ARENA_MAX=1", "MALLOC_TOP_PAD_=0", MORTISE_TOOL, "once", "k"},
@@ -198,8 +198,8 @@ TEST_F(ToolDeaths, OfAKeeperWithoutMemoryEndTheCommand) {
   for (const pid_t pid : {command, noted("child"), noted("stray")}) EXPECT_TRUE(is_gone(pid));
 }
 
-// Nobody of ours is there to do it: the kernel ends the command itself.
-TEST_F(ToolDeaths, OfTheKeeperEndTheCommandAlsoWhereTheFrontStandsStill) {
+// No process of the tool is left to end the command: the kernel does.
+TEST_F(ToolDeaths, OfTheKeeperEndTheCommandEvenIfTheFrontIsStopped) {
   RunningTool tool = start(with_shell({"run", "a"}, "note t; exec sleep 1000"));
   const pid_t command = noted("t");
   const pid_t keeper = tool.keeper();
@@ -211,8 +211,8 @@ TEST_F(ToolDeaths, OfTheKeeperEndTheCommandAlsoWhereTheFrontStandsStill) {
   EXPECT_EQ(state_of(tool.pid()), 'T');
 }
 
-TEST_F(ToolDeaths, LeaveAloneWhatWasNotTheCommands) {
-  // A shell with a job becomes the tool by exec(): the job is a child of the tool's then.
+TEST_F(ToolDeaths, LeaveProcessesOfOthersAlone) {
+  // A shell with a job becomes the tool by exec(). Then the job is a child of the tool.
   RunningTool tool = start_program({"/bin/sh", "-c", "sleep 1000 & echo $! > $F/own; exec \"$@\"",
                                     "sh", MORTISE_TOOL, "run", "a", "--", "sh", "-c",
                                     "echo $$ > $F/t.new; mv $F/t.new $F/t; sleep 1000"});

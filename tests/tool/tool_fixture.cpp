@@ -18,17 +18,17 @@
 namespace mortise::test {
 namespace {
 
-/// In the child; calls of signal-safety(7) only, since the test may have threads.
+/// Runs in the child. Only calls of signal-safety(7), because the test may have threads.
 [[noreturn]] void become_tool(char* const* words, const char* out, const char* err,
                               const std::vector<int>& ignored, pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(125);
-  // A job of its own, as a shell makes one: what it stops is not the test.
+  // A job of its own, as a shell makes one, so that it does not stop the test.
   ::setpgid(0, 0);
   ::dup2(::open("/dev/null", O_RDONLY), STDIN_FILENO);
   ::dup2(::open(out, O_WRONLY | O_CREAT | O_TRUNC, 0600), STDOUT_FILENO);
   ::dup2(::open(err, O_WRONLY | O_CREAT | O_TRUNC, 0600), STDERR_FILENO);
-  // What the test was started with is not what a shell's user has: `&` in a script ignores SIGINT.
+  // The test may ignore signals that a user's shell does not: `&` in a script ignores SIGINT.
   for (const int number : {SIGINT, SIGQUIT, SIGHUP}) ::signal(number, SIG_DFL);
   for (const int number : ignored) ::signal(number, SIG_IGN);
   ::execv(words[0], words);
@@ -91,7 +91,7 @@ char state_of(pid_t pid) {
 
 bool is_gone(pid_t pid) {
   if (state_of(pid) != 'Z') return false;
-  // Where other threads work, the main thread is a task beside theirs.
+  // If other threads work, the main thread is one of several tasks.
   std::error_code none;
   const std::filesystem::directory_iterator tasks("/proc/" + std::to_string(pid) + "/task", none);
   return none || std::distance(begin(tasks), end(tasks)) <= 1;

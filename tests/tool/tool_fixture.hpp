@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The program as a shell's user has it: started as a job of its own, its output in files, its
-// processes seen by /proc.
+// Runs the program as a shell does: as a job of its own, with its output in files. /proc shows its
+// processes.
 #pragma once
 
 #include "model/temporary.hpp"
@@ -20,18 +20,18 @@ namespace mortise::test {
 
 using Words = std::vector<std::string>;
 
-/// What came of one call.
+/// The result of one call.
 struct ToolResult {
-  int status = -1;  ///< as the shell has it; -1: it did not end in time
+  int status = -1;  ///< as in a shell; -1: the call did not end in time
   std::string out;
   std::string err;
 };
 
-/// One call of the program under way. Move-only; killed with the object.
+/// A call of the program that has not ended. Move-only; killed with the object.
 class RunningTool {
  public:
   /// @param words the program's path and its arguments
-  /// @param files where its output goes; a name of its own
+  /// @param files the path of its output files, without their endings
   RunningTool(const Words& words, std::string files, const std::vector<int>& ignored = {});
   RunningTool(RunningTool&& other) noexcept;
   RunningTool& operator=(RunningTool&&) = delete;
@@ -40,12 +40,12 @@ class RunningTool {
   ~RunningTool();
 
   [[nodiscard]] pid_t pid() const noexcept { return pid_; }
-  /// The process that has the lock; 0: not there (any more).
+  /// The process that has the lock; 0: it does not exist.
   [[nodiscard]] pid_t keeper() const;
   void signal(int number) const { ::kill(pid_, number); }
-  /// Fails where it is not there: number 0 would be every process of the test's own group.
+  /// Fails if the keeper does not exist: number 0 would be every process of the test's own group.
   void signal_keeper(int number) const;
-  /// @return what came of it, once it has ended.
+  /// Waits for the end of the call. @return its result
   ToolResult wait();
 
  private:
@@ -54,15 +54,14 @@ class RunningTool {
   std::optional<int> status_;
 };
 
-/// @return the state letter of a process, as in ps, which is that of its main thread; 'Z' too where
-/// there is none.
+/// @return the state letter of a process, as in ps: that of its main thread; 'Z' if there is none.
 [[nodiscard]] char state_of(pid_t pid);
-/// @return whether none of its threads is left.
+/// @return whether no thread of the process is left.
 [[nodiscard]] bool is_gone(pid_t pid);
-/// Has both on one processor, on which `last` goes on only while `first` has nothing to do.
+/// Puts both on one processor. There `last` runs only while `first` is idle.
 void put_behind(pid_t first, pid_t last);
-/// Ends that for a process that was forked by the last one: on a busy machine it would not even get
-/// the time to die.
+/// Undoes `put_behind()` for a child of the last process: on a busy machine it would not get the
+/// time to die.
 void put_back(pid_t pid);
 
 class ToolTest : public ::testing::Test {
@@ -71,15 +70,15 @@ class ToolTest : public ::testing::Test {
   [[nodiscard]] std::string file(const std::string& name) const { return directory_.file(name); }
   [[nodiscard]] const std::string& url() const { return url_; }
 
-  /// Calls it, and waits for its end.
+  /// Calls the program, and waits for its end.
   ToolResult call(const Words& words) { return start(words).wait(); }
   [[nodiscard]] RunningTool start(const Words& words, const std::vector<int>& ignored = {});
   /// Any program, by its path.
   [[nodiscard]] RunningTool start_program(const Words& words, const std::vector<int>& ignored = {});
-  /// `words`, and a shell command behind "--". In it, $F is the test's folder, and `note x` writes
-  /// the shell's number to the file x, in one step.
+  /// `words`, and a shell command after "--". In it, $F is the folder of the test, and `note x`
+  /// writes the number of the shell to the file x, in one step.
   [[nodiscard]] Words with_shell(Words words, const std::string& script) const;
-  /// @return the number in that file, once it is there.
+  /// Waits for that file. @return the number in it
   [[nodiscard]] pid_t noted(const std::string& name) const;
   /// @return what runs on this machine, for the message of a failure.
   [[nodiscard]] std::string processes() const;

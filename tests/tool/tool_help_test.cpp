@@ -16,6 +16,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace mortise::test {
@@ -30,7 +31,7 @@ std::vector<std::string> lines_in(const std::string& text) {
   return lines;
 }
 
-/// What the pattern's first group matches, in each line.
+/// @return the matches of the pattern's first group in all lines.
 std::set<std::string> all_matches(const std::string& text, const std::string& pattern) {
   const std::regex regex(pattern);
   std::set<std::string> found;
@@ -55,7 +56,7 @@ class ToolHelp : public ToolTest {
   [[nodiscard]] std::set<std::string> options(const std::string& verb) {
     return all_matches(help({verb}), "^  (?:-h,)?(--[a-z-]+)");
   }
-  /// What a shell prints for a script.
+  /// @return the output of a shell that runs a script.
   [[nodiscard]] std::string by(const Words& shell) { return start_program(shell).wait().out; }
   [[nodiscard]] static std::string source(const std::string& path) {
     return MORTISE_TESTS_DIR "/../" + path;
@@ -102,25 +103,87 @@ TEST_F(ToolHelp, HasAnExampleThatWorksForEachCommand) {
   }
 }
 
-TEST_F(ToolHelp, SaysWhatIsWrongAndWhatToDo) {
-  const std::vector<Words> wrong{{},
-                                 {"lst"},
-                                 {"list", "--what"},
-                                 {"run", "a"},
-                                 {"run", "--", "true"},
-                                 {"run", "a", "--try", "--wait", "1s", "--", "true"},
-                                 {"run", "a", "--lease", "soon", "--", "true"},
-                                 {"holder", "--escaped", "a\\"},
-                                 {"watch", "--json"},
-                                 {"release", "a"},
-                                 {"release", "--force", "a", "--semaphores"},
-                                 {"release", "--force", "a", "--token", "x"}};
-  for (const Words& words : wrong) {
+TEST_F(ToolHelp, ReportsTheMistakeAndTheAdvice) {
+  const std::string commands = "Run 'mortise --help' for the list of commands.";
+  const std::string program = "Write the program and its arguments at the end, after \"--\".";
+  const auto options = [](const std::string& verb) {
+    return "Run 'mortise " + verb + " --help' for its options.";
+  };
+  struct Wrong {
+    Words words;
+    std::string what;
+    std::string advice;
+  };
+  const std::vector<Wrong> all{
+      {{}, "no command is given", commands},
+      {{"lst"}, "there is no command 'lst'", commands},
+      {{"lst", "--json"}, "there is no command 'lst'", commands},
+      {{"Lst"}, "the first argument is not a command", commands},
+      // It may be a password.
+      {{"hunter2"}, "the first argument is not a command", commands},
+      {{"--json", "list"},
+       "there is no option --json before the command",
+       "Write the options after the command, as in 'mortise list --json'."},
+      {{"list", "--what"}, "'mortise list' has no option --what", options("list")},
+      {{"list", "--what=x", "a"}, "'mortise list' has no option --what", options("list")},
+      {{"list", "-w"}, "'mortise list' has no option -w", options("list")},
+      {{"list", "--What"}, "'mortise list' has no option of this spelling", options("list")},
+      {{"list", "--correct-horse-battery"},
+       "'mortise list' has no option of this spelling",
+       options("list")},
+      {{"list", "a", "b"}, "'mortise list' has one argument too many", options("list")},
+      {{"list", "--json=x"}, "an option has a value that it does not accept", options("list")},
+      {{"run", "--what", "--", "true"}, "'mortise run' has no option --what", options("run")},
+      {{"run", "a"}, "'mortise run' has no program to run", program},
+      {{"run", "a", "true"}, "'mortise run' has no program to run", program},
+      {{"run", "--", "true"}, "NAME is required", options("run")},
+      {{"run", "a", "--wait", "--", "true"}, "--wait needs a value", options("run")},
+      {{"run", "a", "--wait", "1", "--wait", "2", "--", "true"},
+       "--wait is given more than once",
+       options("run")},
+      {{"run", "a", "--try", "--wait", "1s", "--", "true"},
+       "--wait excludes --try",
+       options("run")},
+      {{"run", "a", "--lease", "soon", "--", "true"},
+       "--lease: takes a duration such as 250ms, 10s or 2h",
+       options("run")},
+      {{"holder", "--escaped", "a\\"},
+       "--escaped: a backslash in the name is not the start of an escape",
+       R"(Write a byte as \xNN, and a backslash as \\.)"},
+      {{"watch", "--json"}, "--json requires --once", options("watch")},
+      {{"release", "a"},
+       "'mortise release' needs --force, because the holder may still be working",
+       "End the holder's process if you can. If you cannot, add --force."},
+      {{"release", "--force", "a", "--semaphores"},
+       "--semaphores requires --token",
+       options("release")},
+      {{"release", "--force", "a", "--token", "x"},
+       "--token: takes the token of a hold, as 'mortise queue' prints it",
+       options("release")}};
+  for (const Wrong& wrong : all) {
+    const ToolResult result = call(wrong.words);
+    EXPECT_EQ(result.status, 64) << wrong.what;
+    EXPECT_EQ(result.err, "mortise: " + wrong.what + "\nmortise: " + wrong.advice + "\n");
+  }
+}
+
+// The library names fields of its options, which a user of the program does not know.
+TEST_F(ToolHelp, NamesTheOptionOfTheProgram) {
+  const std::string long_text(129, 'x');
+  const std::vector<std::pair<Words, std::string>> all{
+      {{"run", "a", "--lease", "1ms", "--", "true"}, "--lease"},
+      {{"once", "a", "--lease", "1ms", "--", "true"}, "--lease"},
+      {{"run", "a", "--label", long_text, "--", "true"}, "--label"},
+      {{"once", "a", "--label", long_text, "--", "true"}, "--label"},
+      {{"run", "a", "--min-hold", "2d", "--", "true"}, "--min-hold"},
+      {{"run", "a", "--min-hold", "1s", "--shared", "--", "true"}, "--shared"},
+      {{"once", "a", "--keep", "1ms", "--", "true"}, "--keep"},
+      {{"once", "a", "--fingerprint", long_text, "--", "true"}, "--fingerprint"}};
+  for (const auto& [words, option] : all) {
     const ToolResult result = call(words);
-    EXPECT_EQ(result.status, 64) << result.err;
-    const std::vector<std::string> lines = lines_in(result.err);
-    ASSERT_EQ(lines.size(), 2U) << result.err;
-    for (const std::string& line : lines) EXPECT_THAT(line, ::testing::StartsWith("mortise: "));
+    EXPECT_EQ(result.status, 78) << result.err;
+    EXPECT_THAT(result.err, HasSubstr(option));
+    EXPECT_THAT(result.err, ::testing::Not(HasSubstr("::"))) << option;
   }
 }
 
@@ -196,13 +259,13 @@ TEST_F(ToolHelp, IsWhatZshCompletes) {
       << screen();
 }
 
-// The table of statuses is for a person, and the enumeration is what the program exits with.
+// The table of statuses is for a person. The program exits with the values of the enumeration.
 TEST_F(ToolHelp, HasOneListOfStatuses) {
   const std::set<std::string> used =
       all_matches(text_of(source("tool/status.hpp")), "^  [a-z_]+ = ([0-9]+),");
   ASSERT_GE(used.size(), 12U);
   std::set<std::string> in_page;
-  for (const std::string& line : lines_in(text_of(source("docs/tool.md")))) {
+  for (const std::string& line : lines_in(text_of(source("docs/cli.md")))) {
     std::smatch row;
     if (std::regex_search(line, row,
                           std::regex(R"(^\| (?:128 \+ n|([0-9]+)(?:, ([0-9]+))?) \|)"))) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Goal: semaphores and keys are seen, and ended, as locks are, and the program never says "free" of
-// a key that runs. Method: permits by the library and keys by `mortise once`, on `file:`; what is
-// ended by force, on a Redis of the test's own.
+// Goal: the program shows and ends semaphores and keys as it does locks, and never prints "free"
+// for a key that runs. Method: permits of the library and keys of `mortise once`, on `file:`. Holds
+// that are ended by force are on a Redis of the test's own.
 #include <mortise/client.hpp>
 
 #include "support/redis_server.hpp"
@@ -26,7 +26,7 @@ using ::testing::Not;
 
 class ToolKinds : public ToolTest {
  protected:
-  /// A key that is run until $F/go is there.
+  /// Runs a key until $F/go exists.
   [[nodiscard]] RunningTool run_key(const std::string& key) {
     RunningTool runner = start(with_shell({"once", key, "--label", "web1:10"},
                                           "note " + key +
@@ -90,7 +90,7 @@ TEST_F(ToolKinds, KeepsTheKindsOfOneNameApart) {
   lock.unlock();
 }
 
-TEST_F(ToolKinds, TellsWhatIsRememberedOfAKey) {
+TEST_F(ToolKinds, ShowsARememberedKey) {
   const ToolResult absent = call({"look", "k"});
   EXPECT_EQ(absent.status, 1) << absent.err;
   EXPECT_EQ(absent.out, "state\tabsent\n");
@@ -113,7 +113,7 @@ TEST_F(ToolKinds, TellsWhatIsRememberedOfAKey) {
                     HasSubstr(R"("running":false)")));
 }
 
-TEST_F(ToolKinds, TellsWhyAKeyHasFailedAndThatARunnerDied) {
+TEST_F(ToolKinds, ShowsAFailedKeyAndADeadRunner) {
   EXPECT_EQ(call({"once", "k", "--", "sh", "-c", "echo no money >&2; exit 3"}).status, 3);
   EXPECT_THAT(call({"look", "k"}).out, HasSubstr("state\tfailed\nrun\t1\n"));
   EXPECT_THAT(call({"look", "k"}).out, HasSubstr("reason\tno money\n"));
@@ -138,7 +138,7 @@ TEST_F(ToolKinds, ForgetsAKeyThatDoesNotRun) {
   RunningTool runner = run_key("busy");
   const ToolResult running = call({"forget", "busy"});
   EXPECT_EQ(running.status, 75);
-  EXPECT_THAT(running.err, HasSubstr("'busy' is being run"));
+  EXPECT_THAT(running.err, HasSubstr("a client runs 'busy' now"));
   touch("go");
   EXPECT_EQ(runner.wait().status, 0) << "its outcome is recorded";
 }

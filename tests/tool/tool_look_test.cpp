@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Goal: the looks tell what is held, and names of any bytes neither break JSON nor move a terminal.
-// Method: hold hostile names by the library, and read what the program prints as others would.
+// Goal: the commands for administrators show the holds, and names of any bytes neither break JSON
+// nor control a terminal. Method: hold hostile names with the library, and parse the program's
+// output.
 #include <mortise/client.hpp>
 #include <mortise/guard.hpp>
 
@@ -47,7 +48,7 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-TEST_F(ToolLook, ListsHostileNamesInALineEachThatLeadsBackToThem) {
+TEST_F(ToolLook, ListsHostileNamesInOneReversibleLineEach) {
   hold(hostile_names());
   const ToolResult result = call({"list"});
   ASSERT_EQ(result.status, 0) << result.err;
@@ -66,7 +67,7 @@ TEST_F(ToolLook, ListsHostileNamesInALineEachThatLeadsBackToThem) {
   }
 }
 
-TEST_F(ToolLook, SpeaksJsonWhateverTheNames) {
+TEST_F(ToolLook, PrintsValidJsonForAnyName) {
   hold(hostile_names());
   // Prints each name's bytes, as another program reads them.
   const std::string reader =
@@ -96,7 +97,7 @@ TEST_F(ToolLook, SpeaksJsonWhateverTheNames) {
   }
 }
 
-TEST_F(ToolLook, TellsWhoHoldsAName) {
+TEST_F(ToolLook, ShowsTheHolderOfAName) {
   EXPECT_EQ(call({"holder", "a"}).status, 1);
   EXPECT_EQ(call({"holder", "a"}).out, "free\n");
   EXPECT_EQ(call({"holder", "a", "--json"}).out, "{\"name\":\"a\",\"holder\":null}\n");
@@ -131,7 +132,7 @@ TEST_F(ToolLook, WatchesInATable) {
   EXPECT_EQ(live.wait().status, 1'000 + SIGINT);
 }
 
-TEST_F(ToolLook, SaysWhetherLocksCanBeTaken) {
+TEST_F(ToolLook, ReportsWhetherLocksCanBeTaken) {
   const ToolResult good = call({"check"});
   EXPECT_EQ(good.status, 0) << good.err;
   EXPECT_THAT(good.out, HasSubstr("fencing: yes"));
@@ -139,7 +140,7 @@ TEST_F(ToolLook, SaysWhetherLocksCanBeTaken) {
   EXPECT_EQ(call({"check", "--url", "redis://127.0.0.1:1", "--answer", "200ms"}).status, 69);
 }
 
-TEST_F(ToolLook, ShowsWhatCannotBeSeen) {
+TEST_F(ToolLook, ShowsInvisibleCharacters) {
   const std::string name = "a\u200bb\ufeffc\u00add\U000E0041e";
   hold({name});
   EXPECT_EQ(call({"list"}).out,
@@ -148,13 +149,13 @@ TEST_F(ToolLook, ShowsWhatCannotBeSeen) {
             "\n");
 }
 
-TEST_F(ToolLook, EscapesInJsonWhatATerminalWouldObey) {
+TEST_F(ToolLook, EscapesControlCharactersInJson) {
   hold({"a\x1b\x7f\xc2\x9b\xe2\x80\xa8\xe2\x80\xae\xd8\x9c\xf3\xa0\x81\x81z"});
   EXPECT_THAT(call({"list", "--json"}).out,
               HasSubstr(R"("a\u001b\u007f\u009b\u2028\u202e\u061c\udb40\udc41z")"));
 }
 
-TEST_F(ToolLook, FailsWhereNobodyTakesWhatItPrints) {
+TEST_F(ToolLook, FailsIfStandardOutputIsFull) {
   hold({"a"});
   for (const char* verb : {"list", "watch", "check"}) {
     const Words full{"/bin/sh", "-c", "exec \"$@\" > /dev/full", "sh", MORTISE_TOOL, verb};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Goal: `mortise once` runs a command once, and whoever comes later gets its output. Method: call
-// it again and again, on `file:`, with commands that count.
+// Goal: `mortise once` runs a command once, and each later call gets its output. Method: call it
+// repeatedly on `file:`, with commands that count.
 #include "tool/tool_fixture.hpp"
 
 #include <gmock/gmock.h>
@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 
 using ToolOnce = ToolTest;
 
-TEST_F(ToolOnce, GivesTheSecondCallerTheFirstOnesOutput) {
+TEST_F(ToolOnce, GivesTheSecondCallTheOutputOfTheFirst) {
   const Words words =
       with_shell({"once", "order/42"}, "echo x >> $F/ran; printf 'receipt \\000 1\\n\\n'");
   const ToolResult first = call(words);
@@ -27,7 +27,7 @@ TEST_F(ToolOnce, GivesTheSecondCallerTheFirstOnesOutput) {
   EXPECT_EQ(call(with_shell({"once", "order/43"}, "echo other")).out, "other\n");
 }
 
-TEST_F(ToolOnce, RunsWhatHasFailedAgainAndSaysSo) {
+TEST_F(ToolOnce, RunsAFailedKeyAgainWithTheNextNumber) {
   const Words words = with_shell(
       {"once", "k"},
       "echo \"run $MORTISE_RUN\"; echo why >&2; echo no money >&2; test $MORTISE_RUN = 2");
@@ -41,14 +41,14 @@ TEST_F(ToolOnce, RunsWhatHasFailedAgainAndSaysSo) {
   EXPECT_EQ(call(words).out, "run 2\n");
 }
 
-TEST_F(ToolOnce, RefusesTheSameKeyForAnotherOrder) {
+TEST_F(ToolOnce, RefusesTheSameKeyWithAnotherFingerprint) {
   EXPECT_EQ(call({"once", "k", "--fingerprint", "a", "--", "echo", "1"}).status, 0);
   const ToolResult other = call({"once", "k", "--fingerprint", "b", "--", "echo", "1"});
   EXPECT_EQ(other.status, 65);
   EXPECT_EQ(other.out, "");
 }
 
-TEST_F(ToolOnce, RemembersAsMuchAsFitsAndNoMore) {
+TEST_F(ToolOnce, RemembersOutputUpToTheLimit) {
   const ToolResult fits = call({"once", "a", "--", "head", "-c", "65536", "/dev/zero"});
   EXPECT_EQ(fits.status, 0) << fits.err;
   EXPECT_EQ(fits.out.size(), 65'536U);
@@ -59,7 +59,7 @@ TEST_F(ToolOnce, RemembersAsMuchAsFitsAndNoMore) {
   EXPECT_EQ(call({"once", "b", "--", "sh", "-c", "echo $MORTISE_RUN"}).out, "2\n");
 }
 
-TEST_F(ToolOnce, WaitsForTheRunnerOrSaysThatItIsPending) {
+TEST_F(ToolOnce, WaitsForTheRunnerOrReportsThatItIsPending) {
   RunningTool runner = start(
       with_shell({"once", "k"}, "note t; until [ -e $F/go ]; do sleep 0.01; done; echo receipt"));
   ASSERT_GT(noted("t"), 0);
@@ -75,9 +75,8 @@ TEST_F(ToolOnce, WaitsForTheRunnerOrSaysThatItIsPending) {
   EXPECT_EQ(waited.out, "receipt\n");
 }
 
-// The command has ended by itself, with success: what becomes of the tool behind it changes
-// nothing.
-TEST_F(ToolOnce, RemembersASuccessThoughTheFrontIsKilledBehindIt) {
+// The command has ended by itself, with success. The end of the tool after that changes nothing.
+TEST_F(ToolOnce, RemembersASuccessEvenIfTheFrontIsKilledAfterIt) {
   RunningTool tool =
       start(with_shell({"once", "k", "--lease", "3s"},
                        "sh -c \"trap '' TERM; echo > $F/deaf; exec sleep 1000\" & "
@@ -88,7 +87,7 @@ TEST_F(ToolOnce, RemembersASuccessThoughTheFrontIsKilledBehindIt) {
   EXPECT_EQ(call({"once", "k", "--", "echo", "again"}).out, "receipt\n");
 }
 
-TEST_F(ToolOnce, TellsAKeyOrAnOptionThatCannotWork) {
+TEST_F(ToolOnce, ReportsAKeyOrAnOptionThatCannotWork) {
   for (const Words& words :
        {Words{"once", "", "--", "true"}, Words{"once", "k", "--lease", "1ms", "--", "true"},
         Words{"once", "k", "--keep", "0", "--", "true"},
@@ -98,8 +97,8 @@ TEST_F(ToolOnce, TellsAKeyOrAnOptionThatCannotWork) {
   }
 }
 
-// Whoever takes the exit status for the receipt would lose it.
-TEST_F(ToolOnce, FailsWhereTheResultCannotBePrinted) {
+// A caller that takes the exit status for the receipt would lose it.
+TEST_F(ToolOnce, FailsIfTheResultCannotBePrinted) {
   const Words full{
       "/bin/sh", "-c", "exec \"$@\" > /dev/full",       "sh", MORTISE_TOOL, "once", "k", "--",
       "sh",      "-c", "echo x >> $F/ran; echo receipt"};
@@ -109,7 +108,7 @@ TEST_F(ToolOnce, FailsWhereTheResultCannotBePrinted) {
   EXPECT_EQ(text_of(file("ran")), "x\n");
 }
 
-// Else what the tool opens takes their place: its own link, a connection, the file of a lock.
+// Otherwise files of the tool take their place: its own link, a connection, the file of a lock.
 TEST_F(ToolOnce, NeedsNoStandardDescriptors) {
   const Words closed{"/bin/sh", "-c", "exec \"$@\" <&- >&- 2>&-", "sh", MORTISE_TOOL};
   Words once = closed;
@@ -128,7 +127,7 @@ TEST_F(ToolOnce, NeedsNoStandardDescriptors) {
   EXPECT_THAT(text_of(file("fds")), ::testing::Not(HasSubstr("0\n1\n2\n")));
 }
 
-TEST_F(ToolOnce, StaysPendingWhereItsRunnerIsKilled) {
+TEST_F(ToolOnce, StaysPendingIfItsRunnerIsKilled) {
   RunningTool runner = start(with_shell({"once", "k"}, "note t; echo half; sleep 1000"));
   const pid_t command = noted("t");
   runner.signal(SIGKILL);

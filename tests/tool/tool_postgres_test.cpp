@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Goal: what docs/postgresql-running.md has somebody do by hand is done by `mortise migrate`, and
-// what goes wrong there is told. Method: a PostgreSQL of the test's own, whose owner and
-// application are two roles; the application takes locks by the tool before and after.
+// Goal: `mortise migrate` does the manual steps of docs/stores/postgresql-running.md, and reports
+// errors. Method: a PostgreSQL of the test's own, whose owner and application are two roles. The
+// application takes locks with the tool before and after.
 #include "support/postgres_server.hpp"
 #include "tool/tool_fixture.hpp"
 
@@ -29,7 +29,7 @@ class ToolPostgres : public ToolTest {
     words.insert(words.end(), more.begin(), more.end());
     return call(words);
   }
-  /// As the application, with the schema that is named behind its URL.
+  /// Takes a lock as the application, with the schema that its URL names.
   [[nodiscard]] ToolResult take(const std::string& more = {}) {
     const std::string url = server().url();
     const char sign = url.find('?') == std::string::npos ? '?' : '&';
@@ -41,7 +41,7 @@ class ToolPostgres : public ToolTest {
   std::optional<PostgresServer> server_;
 };
 
-TEST_F(ToolPostgres, MigratesWhatTheApplicationThenUses) {
+TEST_F(ToolPostgres, MigratesASchemaForTheApplication) {
   const ToolResult before = take();
   EXPECT_EQ(before.status, 78);
   EXPECT_THAT(before.err, HasSubstr("migrate"));
@@ -73,20 +73,20 @@ TEST_F(ToolPostgres, MigratesIntoASchemaOfAnotherName) {
   EXPECT_EQ(take().status, 78) << "the one by default was not made";
 }
 
-TEST_F(ToolPostgres, PrintsWhatPsqlThenRuns) {
+TEST_F(ToolPostgres, PrintsSqlThatPsqlRuns) {
   const ToolResult printed = call({"migrate", "--print", "--role", postgres_application});
   ASSERT_EQ(printed.status, 0) << printed.err;
   PostgresTalk(server().owner_url()).run(printed.out);
   EXPECT_EQ(take().status, 0);
 }
 
-TEST_F(ToolPostgres, SaysWhoMayNotMigrate) {
+TEST_F(ToolPostgres, ReportsAUserWhoMayNotMigrate) {
   const ToolResult refused = call({"migrate"});
   EXPECT_EQ(refused.status, 77) << refused.err;
   EXPECT_EQ(take().status, 78) << "a part of it was made";
 }
 
-TEST_F(ToolPostgres, NamesARoleThatIsNotThere) {
+TEST_F(ToolPostgres, NamesAMissingRole) {
   const ToolResult unknown =
       call({"migrate", "--url", server().owner_url(), "--role", "nobody_here"});
   EXPECT_EQ(unknown.status, 78) << unknown.err;
@@ -94,7 +94,7 @@ TEST_F(ToolPostgres, NamesARoleThatIsNotThere) {
   EXPECT_EQ(migrate().status, 0) << "what failed has left nothing";
 }
 
-TEST_F(ToolPostgres, GivesItsRightsToARoleOfAnyName) {
+TEST_F(ToolPostgres, GrantsItsPermissionsToARoleOfAnyName) {
   const std::pair<const char*, const char*> roles[] = {
       {"shop-app", "shop-app"},
       {"a\"b", "a%22b"},
@@ -115,7 +115,7 @@ TEST_F(ToolPostgres, GivesItsRightsToARoleOfAnyName) {
   EXPECT_EQ(superuser.value("SELECT count(*) FROM pg_roles WHERE rolname = 'shop'"), "1");
 }
 
-TEST_F(ToolPostgres, GivesNoRightsToEveryRole) {
+TEST_F(ToolPostgres, RefusesToGrantToEveryRole) {
   const ToolResult refused = call({"migrate", "--url", server().owner_url(), "--role", "public"});
   EXPECT_EQ(refused.status, 78);
   EXPECT_THAT(refused.err, HasSubstr("every role"));
@@ -123,7 +123,7 @@ TEST_F(ToolPostgres, GivesNoRightsToEveryRole) {
             78);
 }
 
-TEST_F(ToolPostgres, SaysThatNobodyAnswers) {
+TEST_F(ToolPostgres, ReportsThatNoServerAnswers) {
   server().kill();
   const ToolResult result = migrate();
   EXPECT_EQ(result.status, 69) << result.err;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Goal: on a store with leases the command ends before its lease does, whoever stands still, and a
-// front that stands still costs nothing. Method: a Redis of the test's own; stops and forced ends.
+// Goal: on a store with leases the command ends before its lease, even if a process of the tool is
+// stopped. A stopped front does no harm. Method: a Redis of the test's own; stops and forced ends.
 #include <mortise/client.hpp>
 #include <mortise/guard.hpp>
 
@@ -40,7 +40,7 @@ class ToolRedis : public ToolTest {
   }
   [[nodiscard]] std::string store() const { return server_->url(); }
   RedisServer& server() { return *server_; }
-  /// Writes a label into the store, as a program that is not ours might.
+  /// Writes a label into the store, as another program might.
   void replace_label(const std::string& old, const std::string& label) {
     static_cast<void>(server().talk().expect_ok(
         {"EVAL",
@@ -52,7 +52,7 @@ class ToolRedis : public ToolTest {
          "return 1",
          "0", old, label}));
   }
-  /// Deaf to TERM; notes "t".
+  /// Ignores TERM; notes "t".
   [[nodiscard]] Words deaf(const std::string& lease) const {
     return with_shell({"run", "a", "--lease", lease},
                       "trap '' TERM; note t; while :; do sleep 0.01; done");
@@ -74,7 +74,7 @@ TEST_F(ToolRedis, EndsACommandWhoseHoldWasForcedOpen) {
   EXPECT_EQ(call({"release", "a", "--force"}).status, 1);
 }
 
-// A reader that takes each number for a double and prints the shortest text of it, as JavaScript.
+// A reader that parses each number as a double and prints its shortest text, as JavaScript does.
 constexpr const char* reader_of_doubles =
     "import decimal, json, sys\n"
     "found = json.load(sys.stdin, parse_int=float)\n"
@@ -109,7 +109,7 @@ TEST_F(ToolRedis, PrintsTokensThatEveryReaderOfJsonKeeps) {
 }
 
 TEST_F(ToolRedis, ShowsALabelOfAnotherClientWithoutObeyingIt) {
-  // Another program may write what it likes: this one has no rules for labels.
+  // Another program may write any bytes: it has no rules for labels.
   const std::string label = "till\x1b[2J\nfree\xc2\x9b\xe2\x80\xae\xff\\";
   const std::string shown = R"(till\x1b[2J\x0afree\xc2\x9b\xe2\x80\xae\xff\)";
   Client client(store());
@@ -126,8 +126,8 @@ TEST_F(ToolRedis, ShowsALabelOfAnotherClientWithoutObeyingIt) {
   lock.unlock();
 }
 
-// What a script has where it has read no token is not "whatever is there".
-TEST_F(ToolRedis, ReleasesNothingByATokenThatIsNone) {
+// A script that has read no token must not end any hold.
+TEST_F(ToolRedis, ReleasesNothingWithAnInvalidToken) {
   RunningTool tool = start(deaf("3s"));
   ASSERT_GT(noted("t"), 0);
   for (const char* none : {"0", "", "-1", "00", "1x", "18446744073709551616"}) {
@@ -136,7 +136,7 @@ TEST_F(ToolRedis, ReleasesNothingByATokenThatIsNone) {
   EXPECT_FALSE(is_free("a"));
 }
 
-TEST_F(ToolRedis, WaitsForAnAnswerAsLongAsItSays) {
+TEST_F(ToolRedis, WaitsForAnAnswerAsLongAsAsked) {
   EXPECT_EQ(call({"holder", "a"}).status, 1);
   server().stop();
   RunningTool holder = start({"holder", "a"});
@@ -162,7 +162,7 @@ TEST_F(ToolRedis, EndsTheCommandBeforeALeaseThatCannotBeRenewed) {
   EXPECT_THAT(result.err, HasSubstr("cannot be renewed"));
 }
 
-TEST_F(ToolRedis, EndsTheCommandBeforeTheLeaseOfAKeeperThatStandsStill) {
+TEST_F(ToolRedis, EndsTheCommandBeforeTheLeaseOfAStoppedKeeper) {
   RunningTool tool = start(deaf("2s"));
   const pid_t command = noted("t");
   tool.signal_keeper(SIGSTOP);
@@ -174,7 +174,7 @@ TEST_F(ToolRedis, EndsTheCommandBeforeTheLeaseOfAKeeperThatStandsStill) {
   EXPECT_THAT(result.err, HasSubstr("is stopped"));
 }
 
-TEST_F(ToolRedis, KeepsTheLockOfAFrontThatStandsStill) {
+TEST_F(ToolRedis, KeepsTheLockOfAStoppedFront) {
   RunningTool tool = start(deaf("400ms"));
   const pid_t command = noted("t");
   tool.signal(SIGSTOP);
@@ -189,7 +189,7 @@ TEST_F(ToolRedis, KeepsTheLockOfAFrontThatStandsStill) {
   EXPECT_EQ(tool.wait().status, 128 + 9) << "continued, it knows that the lock was kept";
 }
 
-TEST_F(ToolRedis, FreesTheLockOfAFrontThatIsKilled) {
+TEST_F(ToolRedis, FreesTheLockOfAKilledFront) {
   RunningTool tool = start(deaf("1s"));
   const pid_t command = noted("t");
   tool.signal(SIGKILL);
@@ -203,7 +203,7 @@ TEST_F(ToolRedis, KeepsANameForItsMinimum) {
   EXPECT_EQ(call({"run", "a", "--try", "--", "true"}).status, 75);
 }
 
-TEST_F(ToolRedis, TellsTheQueue) {
+TEST_F(ToolRedis, ShowsTheQueue) {
   RunningTool tool = start(deaf("3s"));
   ASSERT_GT(noted("t"), 0);
   RunningTool waiter = start({"run", "a", "--label", "patient", "--", "true"});
@@ -216,7 +216,7 @@ TEST_F(ToolRedis, TellsTheQueue) {
   EXPECT_THAT(call({"watch", "--once"}).out, ::testing::ContainsRegex("a +[^ ]+ +exclusive"));
 }
 
-TEST_F(ToolRedis, WatchesAsMuchAsCanBeSeen) {
+TEST_F(ToolRedis, AsksOnlyForVisibleRows) {
   Client client(store());
   std::vector<Guard> guards;
   for (int i = 0; i < 300; ++i) {

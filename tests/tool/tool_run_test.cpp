@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Goal: `mortise run` runs the command while nobody else does, and says by its status what became
-// of it. Method: run it beside itself, on `file:`.
+// Goal: `mortise run` runs one command at a time, and its status reports the result. Method: run it
+// several times at once, on `file:`.
 #include "tool/tool_fixture.hpp"
 
 #include <gmock/gmock.h>
@@ -28,7 +28,7 @@ TEST_F(ToolRun, ExitsWithTheCommandsStatus) {
   EXPECT_EQ(call({"run", "a", "--", "/etc/passwd"}).status, 126);
 }
 
-TEST_F(ToolRun, HandsTheCommandItsArgumentsOutputTokenAndName) {
+TEST_F(ToolRun, PassesArgumentsOutputTokenAndNameToTheCommand) {
   const Words words{"run", "orders/42",
                     "--",  "sh",
                     "-c",  "printf '%s|' \"$MORTISE_NAME\" \"$MORTISE_TOKEN\" \"$@\"",
@@ -44,10 +44,10 @@ TEST_F(ToolRun, HandsTheCommandItsArgumentsOutputTokenAndName) {
   EXPECT_GT(token_of(second), token_of(first));
 }
 
-// One of ours in there would keep the tool from seeing that a process of its own has died.
+// A descriptor of the tool in there would hide the death of one of its processes.
 TEST_F(ToolRun, LeavesTheCommandNoDescriptorOfItsOwn) {
   const Words look{"/bin/sh", "-c", "ls /proc/$$/fd"};
-  const std::string plain = start_program(look).wait().out;  // what the test was started with
+  const std::string plain = start_program(look).wait().out;  // the descriptors of the test
   EXPECT_NE(plain, "");
   for (const char* verb : {"run", "once"}) {
     Words words{verb, "a", "--"};
@@ -56,7 +56,7 @@ TEST_F(ToolRun, LeavesTheCommandNoDescriptorOfItsOwn) {
   }
 }
 
-TEST_F(ToolRun, SaysThatItIsBusyAndByWhom) {
+TEST_F(ToolRun, ReportsTheHolderOfABusyLock) {
   RunningTool other =
       start(with_shell({"run", "a", "--label", "the other"}, "note there; exec sleep 1000"));
   const pid_t command = noted("there");
@@ -85,7 +85,7 @@ TEST_F(ToolRun, WaitsForItsTurn) {
   EXPECT_TRUE(is_there("second"));
 }
 
-TEST_F(ToolRun, LetsReadersInTogether) {
+TEST_F(ToolRun, LetsReadersRunTogether) {
   RunningTool reader = start(with_shell({"run", "a", "--shared"}, "note r; sleep 1000"));
   ASSERT_GT(noted("r"), 0);
   EXPECT_EQ(call({"run", "a", "--try", "--shared", "--", "true"}).status, 0);
@@ -110,7 +110,7 @@ TEST_F(ToolRun, RunsTheNightlyJobOnOneOfFiveHosts) {
   EXPECT_EQ(std::count(ran.begin(), ran.end(), '\n'), 1);
 }
 
-TEST_F(ToolRun, TellsMistakesByTheirStatus) {
+TEST_F(ToolRun, ReportsMistakesByTheirStatus) {
   EXPECT_EQ(call({"run", "a"}).status, 64);
   EXPECT_EQ(call({"run", "a", "--"}).status, 64);
   EXPECT_EQ(call({"run", "--", "true"}).status, 64);
@@ -125,7 +125,7 @@ TEST_F(ToolRun, TellsMistakesByTheirStatus) {
   EXPECT_EQ(call({"run", "--url", "redis://127.0.0.1:1", "a", "--try", "--", "true"}).status, 69);
 }
 
-TEST_F(ToolRun, TellsTheShortageOfDescriptors) {
+TEST_F(ToolRun, ReportsAShortageOfDescriptors) {
   std::vector<int> seen;
   for (int most = 4; seen.empty() || seen.back() != 0; most += 3) {
     ASSERT_LT(most, 100);
@@ -140,8 +140,8 @@ TEST_F(ToolRun, TellsTheShortageOfDescriptors) {
   EXPECT_THAT(seen, ::testing::Contains(71));
 }
 
-// An environment cannot hold it, and half of a name is another one.
-TEST_F(ToolRun, HandsOverNoNameThatHasANul) {
+// An environment cannot contain it, and half of a name is a different name.
+TEST_F(ToolRun, PassesNoNameWithANul) {
   const ToolResult result =
       start_program({"/usr/bin/env", "MORTISE_NAME=outer", MORTISE_TOOL, "run", "--escaped",
                      "a\\x00b", "--", "sh", "-c", "echo ${MORTISE_NAME-none}"})
@@ -149,8 +149,8 @@ TEST_F(ToolRun, HandsOverNoNameThatHasANul) {
   EXPECT_EQ(result.out, "none\n") << result.err;
 }
 
-// Whoever looks for the one who holds it finds a process that can be asked to end.
-TEST_F(ToolRun, IsKnownByTheNumberThatTheShellHas) {
+// The label leads to a process that an administrator can end.
+TEST_F(ToolRun, HasTheProcessNumberThatTheShellKnows) {
   RunningTool tool = start(with_shell({"run", "a"}, "note t; exec sleep 1000"));
   ASSERT_GT(noted("t"), 0);
   EXPECT_THAT(call({"holder", "a"}).out, HasSubstr(":" + std::to_string(tool.pid()) + " ("));
@@ -220,10 +220,17 @@ TEST_F(ToolRun, NeverShowsAnArgumentThatMayBeAUrl) {
   }
 }
 
-TEST_F(ToolRun, SaysInOneLineThatACommandCannotRun) {
-  const ToolResult result = call({"run", "a", "--", "no\n\x1b[2Jsuch"});
-  EXPECT_EQ(result.status, 127);
-  EXPECT_THAT(result.err, HasSubstr("cannot run no\\x0a\\x1b[2Jsuch: No such file"));
+TEST_F(ToolRun, ReportsACommandThatCannotRun) {
+  const ToolResult missing = call({"run", "a", "--", "no\n\x1b[2Jsuch"});
+  EXPECT_EQ(missing.status, 127);
+  EXPECT_EQ(missing.err,
+            "mortise: cannot run no\\x0a\\x1b[2Jsuch: No such file or directory\n"
+            "mortise: Correct the path of the program, or set PATH.\n");
+  const ToolResult refused = call({"run", "a", "--", "/etc/passwd"});
+  EXPECT_EQ(refused.status, 126);
+  EXPECT_EQ(refused.err,
+            "mortise: cannot run /etc/passwd: Permission denied\n"
+            "mortise: Check that the program is an executable file.\n");
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Goal: who sends a signal to the tool reaches the command, and a shell's job control works.
-// Method: send each; a terminal with a shell of a few lines.
+// Goal: a signal to the tool reaches the command, and a shell's job control works. Method: send
+// each signal; a terminal with a shell of a few lines.
 #include "tool/tool_fixture.hpp"
 
 #include <gmock/gmock.h>
@@ -43,7 +43,7 @@ TEST_F(ToolSignals, ForwardsEach) {
   EXPECT_EQ(tool.wait().status, 128 + SIGTERM);
 }
 
-TEST_F(ToolSignals, ForwardsToWhatTheCommandHasLeftToo) {
+TEST_F(ToolSignals, ForwardsToLeftoversOfTheCommand) {
   RunningTool tool = start(with_shell(
       {"run", "a", "--lease", "1h"},
       "sh -c \"trap '' TERM; trap 'echo > $F/got; exit' USR1; echo > $F/ready; "
@@ -84,11 +84,11 @@ TEST_F(ToolSignals, EndAWaitForTheLock) {
   EXPECT_FALSE(is_there("wrong"));
 }
 
-// Not a shell that starts others: it is stopped in the middle of a vfork() now and then, and then
-// does not stand still for its parent.
+// Not a shell that starts other programs: it is sometimes stopped in the middle of a vfork(), and
+// its parent then does not see it as stopped.
 constexpr const char* sleeps = "note t; exec sleep 1000";
 
-TEST_F(ToolSignals, StopsAndGoesOnWithTheCommand) {
+TEST_F(ToolSignals, StopsAndContinuesWithTheCommand) {
   RunningTool tool = start(with_shell({"run", "a"}, sleeps));
   const pid_t command = noted("t");
   const auto states = [&] { return std::string{state_of(command), state_of(tool.pid())}; };
@@ -197,7 +197,7 @@ int shell_of_a_pager(const char* terminal, char* const* words) {
   return WEXITSTATUS(status);
 }
 
-// The keyboard is the pager's; and the command's as soon as that asks for it.
+// The pager has the keyboard, until the command asks for it.
 TEST_F(ToolSignals, LeavesTheTerminalToAPagerOfTheSameJob) {
   const int master = ::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
   ASSERT_GE(master, 0);

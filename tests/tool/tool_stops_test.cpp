@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Goal: a tool that stood still, in part or as a whole, does no more under a hold that has ended
-// than what cannot be helped. Method: a Redis of the test's own, SIGSTOP at chosen moments.
+// Goal: a tool that was stopped, in part or as a whole, does as little as possible under a hold
+// that has ended. Method: a Redis of the test's own, SIGSTOP at chosen moments.
 #include "support/redis_server.hpp"
 #include "tool/tool_fixture.hpp"
 
@@ -44,8 +44,9 @@ class ToolStops : public ToolTest {
   std::optional<RedisServer> server_;
 };
 
-// TERM is ignored, as a parent may have arranged it: only what was never started does nothing.
-TEST_F(ToolStops, DoesNotStartACommandWhenTheHoldHasEndedMeanwhile) {
+// TERM is ignored, as a parent may have arranged it: only a command that never started does
+// nothing.
+TEST_F(ToolStops, DoesNotStartACommandAfterTheHoldHasEnded) {
   RunningTool first = hold("first");
   ASSERT_GT(noted("first"), 0);
   RunningTool tool =
@@ -55,11 +56,11 @@ TEST_F(ToolStops, DoesNotStartACommandWhenTheHoldHasEndedMeanwhile) {
   stop(tool.pid());
   touch("over");
   EXPECT_EQ(first.wait().status, 0);
-  // The keeper has the lock, and a child that waits for the front's word.
+  // The keeper has the lock, and a child that waits for `go` of the front.
   ASSERT_TRUE(eventually([&] { return has_forked(keeper); }));
   stop(keeper);
   tool.signal(SIGCONT);
-  ASSERT_TRUE(eventually([&] { return state_of(tool.pid()) == 'S'; }));  // the word is given
+  ASSERT_TRUE(eventually([&] { return state_of(tool.pid()) == 'S'; }));  // `go` is sent
   stop(tool.pid());
   std::filesystem::remove(file("over"));
   RunningTool second = hold("second");
@@ -74,7 +75,7 @@ TEST_F(ToolStops, DoesNotStartACommandWhenTheHoldHasEndedMeanwhile) {
   EXPECT_EQ(second.wait().status, 0);
 }
 
-TEST_F(ToolStops, EndsTheCommandOfAHoldThatIsLongOverWithoutAsking) {
+TEST_F(ToolStops, KillsTheCommandOfAHoldThatEndedLongAgo) {
   RunningTool tool = start(with_shell({"run", "a", "--lease", "3s"},
                                       "trap 'sleep 0.3; touch $F/went_on' TERM; note t; "
                                       "while :; do sleep 0.01; done"));
@@ -95,9 +96,9 @@ TEST_F(ToolStops, EndsTheCommandOfAHoldThatIsLongOverWithoutAsking) {
   EXPECT_EQ(second.wait().status, 0);
 }
 
-// On one processor, and with a keeper that anything may interrupt, the front has done all that it
-// does at the beginning before the keeper goes on.
-TEST_F(ToolStops, WatchesOverTheKeeperFromTheBeginning) {
+// On one processor, and with a keeper that every process may interrupt, the front completes its
+// beginning before the keeper continues.
+TEST_F(ToolStops, WatchesTheKeeperFromTheBeginning) {
   RunningTool first = hold("first");
   ASSERT_GT(noted("first"), 0);
   RunningTool tool = start(with_shell({"run", "a", "--lease", "2s"},
@@ -110,7 +111,7 @@ TEST_F(ToolStops, WatchesOverTheKeeperFromTheBeginning) {
   const pid_t command = noted("t");
   put_back(command);
   stop(keeper);
-  // A zombie does nothing any more; whose child it became may take its time to ask for it.
+  // A zombie does nothing any longer. Its new parent may take its time to reap it.
   const ToolResult next =
       call(with_shell({"run", "a"}, "case $(cut -d ' ' -f 3 /proc/" + std::to_string(command) +
                                         "/stat 2>/dev/null) in '' | Z | X) ;; *) exit 9 ;; esac"));

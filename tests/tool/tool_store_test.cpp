@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Goal: the store is named by an option, a file or the environment, in one order, and what is wrong
-// with that is said. Method: hold a name in one store, and ask for it in each of these ways.
+// Goal: an option, a file or the environment names the store, in one order, and the program reports
+// a wrong one. Method: hold a name in one store, and ask for it in each of these ways.
 #include <mortise/client.hpp>
 #include <mortise/guard.hpp>
 
@@ -40,12 +40,12 @@ TEST_F(ToolStore, IsNamedByTheEnvironment) {
   EXPECT_EQ(call({"list"}).out, held);
 }
 
-TEST_F(ToolStore, IsNamedByAnOptionWhateverTheEnvironmentSays) {
+TEST_F(ToolStore, IsNamedByAnOptionBeforeTheEnvironment) {
   EXPECT_EQ(call({"list", "--url", url()}).out, held);
   EXPECT_EQ(call({"list", "--url=" + url()}).out, held);
 }
 
-TEST_F(ToolStore, IsNamedByAFileWhateverTheEnvironmentSays) {
+TEST_F(ToolStore, IsNamedByAFileBeforeTheEnvironment) {
   for (const char* const end : {"", "\n", "\r\n"}) {
     write_url_file(url() + end);
     EXPECT_EQ(list_by_file().out, held);
@@ -58,7 +58,7 @@ TEST_F(ToolStore, IsNamedByAPipe) {
   EXPECT_EQ(start_program(words).wait().out, held);
 }
 
-TEST_F(ToolStore, IsNamedByAFileWhereNoOtherUserSeesThePassword) {
+TEST_F(ToolStore, IsNamedByAFileSoThatNoOtherUserSeesThePassword) {
   write_url_file(url());
   RunningTool tool =
       start(with_shell({"run", "a", "--url-file", file("url")}, "note t; exec sleep 1000"));
@@ -107,8 +107,8 @@ TEST_F(ToolStore, IsNotNamedByAFileThatHasNoUrl) {
   EXPECT_EQ(call({"list", "--url-file", "/"}).status, 78);
 }
 
-// The first argument of many other programs is the URL: taken for a name, its password would be
-// stored where every client reads it.
+// The first argument of many other programs is the URL. If the tool took it for a name, every
+// client of the store could read the password.
 TEST_F(ToolStore, IsNotNamedByItsPlace) {
   use_store(url());
   for (const char* const place :

@@ -24,7 +24,7 @@ std::string tmux_missing() {
 }
 
 Terminal::Terminal(const std::string& command) {
-  // No configuration of the machine's; nothing in its scroll-back is lost.
+  // Without the configuration of the machine, and with a scroll-back that loses nothing.
   tmux("-f /dev/null new-session -d -x 80 -y 24 " + in_quotes(command));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A real terminal of 80 columns and 24 lines, with a program in it: tmux, by a socket of its own.
+// A real terminal of 80 columns and 24 lines with a program in it: tmux with a socket of its own.
 #pragma once
 
 #include "model/temporary.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Goal: `mortise watch` is readable on a terminal of 80 columns, stays in its place, and marks what
-// has changed. Method: run it in a real terminal, change the holds by the library, read the screen.
+// Goal: `mortise watch` is readable on a terminal of 80 columns, stays in its place, and marks
+// changes. Method: run it in a real terminal, change the holds with the library, read the screen.
 #include <mortise/client.hpp>
 #include <mortise/guard.hpp>
 
@@ -45,7 +45,7 @@ class ToolWatch : public ToolTest {
     });
     return found == lines.end() ? "" : *found;
   }
-  /// Waits until the line of the name begins with the mark; with an empty mark, until it has gone.
+  /// Waits until the line of the name begins with the mark. An empty mark: until the line has gone.
   [[nodiscard]] bool comes(const std::string& mark, const std::string& name) const {
     return eventually([&] {
       const std::string line = line_with(name);
@@ -65,7 +65,7 @@ class ToolWatch : public ToolTest {
   std::optional<Terminal> terminal_;
 };
 
-TEST_F(ToolWatch, MarksWhatHasChangedSinceTheLastUpdate) {
+TEST_F(ToolWatch, MarksChangesSinceTheLastUpdate) {
   Guard first(client().make_lock("orders/1", {.label = "web1:10"}));
   watch();
   ASSERT_TRUE(comes(" ", "orders/1")) << whole_screen();
@@ -99,7 +99,7 @@ TEST_F(ToolWatch, StaysInItsPlace) {
   EXPECT_EQ(terminal().scrolled(), 0);
 }
 
-TEST_F(ToolWatch, FitsEightyColumnsHoweverLongTheNamesAre) {
+TEST_F(ToolWatch, FitsEightyColumnsWithNamesOfAnyLength) {
   const std::string name = std::string(100, 'n') + "end";
   Guard guard(client().make_lock(name, {.label = std::string(90, 'h')}));
   Guard small(client().make_lock("small", {.label = "web1:10"}));
@@ -117,7 +117,7 @@ TEST_F(ToolWatch, FitsEightyColumnsHoweverLongTheNamesAre) {
       << whole_screen();
 }
 
-TEST_F(ToolWatch, ShowsSemaphoresAndKeysBesideLocks) {
+TEST_F(ToolWatch, ShowsSemaphoresAndKeysNextToLocks) {
   Guard lock(client().make_lock("a/lock"));
   Semaphore semaphore = client().make_semaphore("a/mail", 2);
   const Permit permit = semaphore.acquire();

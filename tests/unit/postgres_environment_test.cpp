@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Goal: what a URL does not say comes from the service file and the environment, as for psql, and a
-// setting that libpq refuses is refused at once, with its source. Method: variables, a service file
+// setting that libpq rejects is refused at once, with its source. Method: variables, a service file
 // and URLs, read without a server.
 #include <mortise/error.hpp>
 
@@ -115,27 +115,27 @@ TEST_F(PostgresEnvironment, NamesAService) {
 }
 
 TEST_F(PostgresEnvironment, OfAServiceThatIsNotThereIsRefused) {
-  expect_refused("postgresql://db/x?service=shop", "URL: libpq refuses service");
+  expect_refused("postgresql://db/x?service=shop", "URL: libpq rejects service");
   set("PGSERVICE", "shop");
-  expect_refused("postgresql://db/x", "environment variable PGSERVICE: libpq refuses service: ");
+  expect_refused("postgresql://db/x", "environment variable PGSERVICE: libpq rejects service: ");
   serve("host=db.service\nnonsense=1\n");
-  expect_refused("postgresql:///x", "environment variable PGSERVICE: libpq refuses service: ");
+  expect_refused("postgresql:///x", "environment variable PGSERVICE: libpq rejects service: ");
 }
 
 TEST_F(PostgresEnvironment, HasItsMistakesToldWithTheirSource) {
-  expect_refused("postgresql://db/x?sslmode=requir", "URL: libpq refuses sslmode");
+  expect_refused("postgresql://db/x?sslmode=requir", "URL: libpq rejects sslmode");
   expect_refused("postgresql://db/x?target_session_attrs=primry",
-                 "URL: libpq refuses target_session_attrs");
-  expect_refused("postgresql://db/x?channel_binding=yes", "URL: libpq refuses channel_binding");
-  expect_refused("postgresql://db/x?gssencmode=yes", "URL: libpq refuses gssencmode");
+                 "URL: libpq rejects target_session_attrs");
+  expect_refused("postgresql://db/x?channel_binding=yes", "URL: libpq rejects channel_binding");
+  expect_refused("postgresql://db/x?gssencmode=yes", "URL: libpq rejects gssencmode");
   expect_refused("postgresql://db/x?ssl_min_protocol_version=9",
-                 "URL: libpq refuses ssl_min_protocol_version");
-  expect_refused("postgresql://a,b/x?hostaddr=10.0.0.7", "libpq refuses them together: ");
+                 "URL: libpq rejects ssl_min_protocol_version");
+  expect_refused("postgresql://a,b/x?hostaddr=10.0.0.7", "libpq rejects them together: ");
   serve("sslmode=requir\n");
-  expect_refused("postgresql://db/x?service=shop", "service file: libpq refuses sslmode: ");
+  expect_refused("postgresql://db/x?service=shop", "service file: libpq rejects sslmode: ");
   expect_refused("postgresql://db/x?service=shop", "invalid sslmode value: misconfigured");
   set("PGSSLMODE", "require!");
-  expect_refused("postgresql://db/x", "environment variable PGSSLMODE: libpq refuses sslmode: ");
+  expect_refused("postgresql://db/x", "environment variable PGSSLMODE: libpq rejects sslmode: ");
   set("PGTARGETSESSIONATTRS", "any!");
   expect_refused("postgresql://db/x?sslmode=disable",
                  "environment variable PGTARGETSESSIONATTRS: ");
@@ -168,30 +168,31 @@ TEST_F(PostgresEnvironment, ValuesOfTheUrlAreInNoRefusal) {
   set("PGSERVICE", "elsewhere");
   expect_all_secret();
   expect_secret("postgresql://db/x?password=a&service=shop&sslmode=hunter2");
-  expect_refused("postgresql://db/x?service=shop&sslmode=hunter2", "URL: libpq refuses sslmode");
+  expect_refused("postgresql://db/x?service=shop&sslmode=hunter2", "URL: libpq rejects sslmode");
 }
 
 TEST_F(PostgresEnvironment, AlsoThoseThatLibpqFindsWithASocketOnly) {
   expect_refused("postgresql://db/x?keepalives_idle=soon",
-                 "URL: keepalives_idle is a whole number");
+                 "URL: keepalives_idle must be a whole number");
   expect_refused("postgresql://db/x?tcp_user_timeout=1s",
-                 "URL: tcp_user_timeout is a whole number");
+                 "URL: tcp_user_timeout must be a whole number");
   set("PGCONNECT_TIMEOUT", "soon");
   expect_refused("postgresql://db/x",
-                 "environment variable PGCONNECT_TIMEOUT: connect_timeout is a whole number");
+                 "environment variable PGCONNECT_TIMEOUT: connect_timeout must be a whole number");
   set("PGCONNECT_TIMEOUT", "3");
-  expect_refused("postgresql://db/x?hostaddr=db.internal", "URL: a hostaddr is an IP address");
+  expect_refused("postgresql://db/x?hostaddr=db.internal", "URL: hostaddr must be an IP address");
   set("PGPORT", "five");
-  expect_refused("postgresql://db/x", "environment variable PGPORT: a port is a number");
+  expect_refused("postgresql://db/x", "environment variable PGPORT: the port must be a number");
   EXPECT_EQ(where("postgresql://db:1/x"), "db:1");
   expect_refused("postgresql:///x?port=1&host=/" + std::string(100, 'a'),
-                 "URL: the path of the unix socket has 112 bytes; at most 107 are possible");
+                 "URL: the path of the unix socket has 112 bytes; at most 107 are allowed");
   EXPECT_EQ(where("postgresql:///x?port=1&host=/" + std::string(95, 'a')).size(), 107U);
 }
 
 TEST_F(PostgresEnvironment, LeadsToAServerThatTakesWrites) {
-  expect_refused("postgresql://db/x?target_session_attrs=standby",
-                 "URL: target_session_attrs is 'standby', where no lock can be taken");
+  expect_refused(
+      "postgresql://db/x?target_session_attrs=standby",
+      "URL: target_session_attrs is 'standby', but locks need a server that takes writes");
   set("PGTARGETSESSIONATTRS", "read-only");
   expect_refused("postgresql://db/x", "environment variable PGTARGETSESSIONATTRS: ");
   for (const char* const fine : {"any", "read-write", "primary", "prefer-standby"}) {

@@ -127,8 +127,8 @@ TEST_F(RedisClusterTableTest, AServerOfAnotherClusterIsRefusedInWords) {
   const Failure why = cluster_.refuses(seed, {.nodes = {"0123456789abcdef"}});
   EXPECT_EQ(why.code, Errc::misconfigured);
   EXPECT_EQ(why.text,
-            "redis seed-1:7001: a server of another cluster (node 01234567) than the one that this "
-            "client knows (nodes a1 a2)");
+            "redis seed-1:7001: the server belongs to another cluster (node 01234567); this client "
+            "uses the cluster of nodes a1 a2; correct this address in the URL");
   EXPECT_EQ(cluster_.stranger().code, Errc::misconfigured);
   // The address of a master was given to somebody else: the next one has its slots before long.
   const Failure passes = cluster_.refuses(cluster_.at(address(1)), {.nodes = {"b1"}});
@@ -145,7 +145,7 @@ TEST_F(RedisClusterTableTest, SeedsOfTwoClustersAreRefusedInWords) {
   EXPECT_EQ(last_.why.code, Errc::misconfigured);
   EXPECT_EQ(last_.why.text,
             "the servers in the URL belong to several clusters: redis seed-1:7001 (node a1), redis "
-            "seed-2:7002 (node b1)");
+            "seed-2:7002 (node b1); name servers of one cluster only");
   EXPECT_FALSE(cluster_.is_agreed());
 }
 

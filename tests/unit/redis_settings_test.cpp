@@ -79,7 +79,7 @@ TEST(RedisSettingsTest, AUnixSocketHasAPath) {
        {"redis+unix://host/run/redis.sock", "redis+unix:///", "redis+unix://", "redis+unix:"}) {
     EXPECT_THAT(refusal(url), HasSubstr("path of a socket")) << url;
   }
-  EXPECT_THAT(refusal("redis+unix:///" + std::string(107, 'x')), HasSubstr("up to 107 bytes"));
+  EXPECT_THAT(refusal("redis+unix:///" + std::string(107, 'x')), HasSubstr("at most 107 bytes"));
 }
 
 TEST(RedisSettingsTest, RefusalsNameThePart) {
@@ -92,7 +92,7 @@ TEST(RedisSettingsTest, RefusalsNameThePart) {
       {"h?verify=yes", "rediss"},
       {"a,b", "one host"},
       {"h:0", "the port is not a number from 1 to 65535"},
-      {"h/x", "database in the path is a number from 0 to 1048575"},
+      {"h/x", "database in the path must be a number from 0 to 1048575"},
       {"h/1x", "database in the path"},
       {"h/1/2", "database in the path"},
       {"h/-1", "database in the path"},
@@ -106,20 +106,20 @@ TEST(RedisSettingsTest, RefusalsNameThePart) {
       {"h?prefix={", "prefix"},
       {"h?prefix=}", "prefix"},
       {"h?fair=maybe", "fair"},
-      {"h?interop=curator", "interop is 'redisson'"},
+      {"h?interop=curator", "interop must be 'redisson'"},
       {"h?fair=no&interop=redisson", "fair=no and interop"},
       {"h?eviction=refused", "eviction"},
       {"h?password-env=MORTISE_NO_SUCH_VARIABLE", "password-env names an environment variable"},
       {"h?password-file=/a&password-env=PATH", "more than once"},
-      {"h?password-file=", "names no file"},
-      {"user@h", "user without a password"},
+      {"h?password-file=", "password-file is empty"},
+      {"user@h", "the user has no password"},
       {"h?ca=/ca.pem", "rediss"},
       {"h?server-name=x", "rediss"},
       {"h?verify=no", "rediss"},
       {"h?cert=/c&key=/k", "rediss"},
       {"h?cert=/c", "cert and key"},
       {"h?key=/k", "cert and key"},
-      {"h?colour=red", "unknown parameter; known are ca, cert, client-name, db,"},
+      {"h?colour=red", "the parameters of this store are ca, cert, client-name, db,"},
       {"h?session=10s", "unknown parameter"},
   };
   for (const auto& each : cases) {
@@ -149,8 +149,8 @@ TEST(RedisSettingsTest, OfAClusterSeveralServersAreNamed) {
   EXPECT_FALSE(Settings::parse("redis://a").is_cluster());
   EXPECT_THAT(refusal("redis+cluster:///x"), HasSubstr("no servers of the cluster"));
   EXPECT_THAT(refusal("redis+cluster://a?ca=/ca.pem"), HasSubstr("rediss+cluster"));
-  EXPECT_THAT(refusal("redis+cluster://a?db=1"), HasSubstr("one database"));
-  EXPECT_THAT(refusal("redis+cluster://a/1"), HasSubstr("one database"));
+  EXPECT_THAT(refusal("redis+cluster://a?db=1"), HasSubstr("only database 0"));
+  EXPECT_THAT(refusal("redis+cluster://a/1"), HasSubstr("only database 0"));
   EXPECT_THAT(refusal("redis+cluster://a?interop=redisson", Errc::unsupported),
               HasSubstr("interop"));
 }
@@ -196,9 +196,9 @@ TEST(RedisSettingsTest, WhatSentinelsCannotBeToldOf) {
   } cases[] = {
       {"", "no sentinels"},
       {"/m", "no sentinels"},
-      {"s1", "the master's name"},
-      {"s1/", "the master's name"},
-      {"s1//2", "the master's name"},
+      {"s1", "the name of the master"},
+      {"s1/", "the name of the master"},
+      {"s1//2", "the name of the master"},
       {"s1/m%20m", "visible characters"},
       {"s1/m/x", "database in the path"},
       {"s1/m/", "database in the path"},
@@ -209,8 +209,8 @@ TEST(RedisSettingsTest, WhatSentinelsCannotBeToldOf) {
       {"s1/m?db=1&db=1", "given twice"},
       {"s1,,s2/m", "empty host name"},
       {"s1:0/m", "the port is not a number"},
-      {"s1/m?sentinel-user=a", "sentinel-user without a password"},
-      {"s1/m?sentinel-password-file=", "sentinel-password-file names no file"},
+      {"s1/m?sentinel-user=a", "sentinel-user needs sentinel-password-file"},
+      {"s1/m?sentinel-password-file=", "sentinel-password-file is empty"},
       {"s1/m?sentinel-password-env=MORTISE_NO_SUCH", "sentinel-password-env names"},
       {"s1/m?ca=/ca.pem", "rediss+sentinel"},
       {"s1/m?colour=red", "sentinel-password-env, sentinel-password-file, sentinel-user"},

@@ -66,7 +66,7 @@ TEST(RedlockSettingsTest, WhatMakesNoQuorumIsRefused) {
                                 "redlock://a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p"}) {
     EXPECT_THAT(refusal(url), HasSubstr("3 to 15")) << url;
   }
-  EXPECT_THAT(refusal("redlock:a,b,c"), HasSubstr("'//' is missing: redlock://a,b,c"));
+  EXPECT_THAT(refusal("redlock:a,b,c"), HasSubstr("'//' is missing; write redlock://a,b,c"));
   EXPECT_THAT(refusal("redlock://a,b,a:6379"), HasSubstr("a server is named twice"));
   EXPECT_THAT(refusal("redlock+unix:///a,/b,/a"), HasSubstr("a server is named twice"));
 }
@@ -76,9 +76,9 @@ TEST(RedlockSettingsTest, WhatIsMeantForOneServerIsRefused) {
   EXPECT_THAT(refusal("redlock://a,b,c?interop=redisson"), HasSubstr("unknown parameter"));
   EXPECT_THAT(refusal("redlock://a,b,c?ca=/x"), HasSubstr("redlocks"));
   EXPECT_THAT(refusal("redlock+unix://a,b,c"), HasSubstr("sockets"));
-  EXPECT_THAT(refusal("redlock+unix:///a,b,/c"), HasSubstr("begins with '/'"));
+  EXPECT_THAT(refusal("redlock+unix:///a,b,/c"), HasSubstr("begin with '/'"));
   EXPECT_THAT(refusal("redlock+unix:///a,/b,/" + std::string(107, 'c')),
-              HasSubstr("up to 107 bytes"));
+              HasSubstr("at most 107 bytes"));
 }
 
 TEST(RedlockSettingsTest, NoMessageRepeatsWhatMayBeAPassword) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Goal: docs/reference.md tells what the library does. Method: each cell of its table of
-// capabilities is what a client of that store answers before it connects, and each error code is
-// worth another try if the page says so. (That no row is missing, tests/habits/reference.sh
-// checks.)
+// Goal: docs/reference.md agrees with the library. Method: compare each cell of its table of
+// capabilities with the answer of a client of that store before it connects, and the column "retry"
+// of its error codes with is_retryable(). (tests/habits/reference.sh checks that no row is
+// missing.)
 #include <mortise/mortise.hpp>
 
 #include "support/text_of.hpp"
@@ -27,7 +27,7 @@ Cells cells_of(const std::string& line) {
   Cells cells;
   std::istringstream in(line);
   std::string cell;
-  std::getline(in, cell, '|');  // what is before the first one
+  std::getline(in, cell, '|');  // the text before the first column
   while (std::getline(in, cell, '|')) {
     const auto first = cell.find_first_not_of(" `");
     cells.push_back(first == std::string::npos
@@ -37,7 +37,7 @@ Cells cells_of(const std::string& line) {
   return cells;
 }
 
-/// The rows of the table behind a heading, by their first cell; the table's own first row as "".
+/// The rows of the table below a heading, by their first cell. The key of the head row is "".
 std::map<std::string, Cells> table_of(const std::string& heading) {
   std::map<std::string, Cells> rows;
   std::istringstream page(test::text_of(MORTISE_DOCS_DIR "/reference.md"));
@@ -67,7 +67,7 @@ std::string words(std::chrono::milliseconds time) {
 }
 
 std::map<std::string, std::string> answers_of(const Capabilities& can) {
-  // A capability that is added does not compile here until it is named.
+  // A new capability does not compile here until it has a name.
   const auto& [leases, effective_lease, fencing, fair, push_wakeup, one_wake, survives_restart,
                survives_failover, shared_mode, permits, once, min_hold, safety_margin, lists,
                queues, forces] = can;
@@ -127,7 +127,7 @@ TEST(ReferencePage, ShowsTheCapabilitiesOfEachStore) {
   }
 }
 
-TEST(ReferencePage, SaysWhichErrorsAreWorthAnotherTry) {
+TEST(ReferencePage, ShowsTheErrorsThatAreWorthARetry) {
   const auto rows = table_of("Error codes");
   for (int value = 1; value <= static_cast<int>(Errc::mismatch); ++value) {
     const auto code = static_cast<Errc>(value);

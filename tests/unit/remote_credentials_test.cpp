@@ -70,7 +70,7 @@ class RemotePasswordFile : public ::testing::Test {
       static_cast<void>(credentials.current());
     } catch (const Error& error) {
       EXPECT_EQ(error.errc(), as);
-      EXPECT_THAT(error.what(), HasSubstr("the file of " + credentials.option));
+      EXPECT_THAT(error.what(), HasSubstr("the file given by " + credentials.option));
       EXPECT_THAT(error.what(), Not(HasSubstr(credentials.password_file)));
       EXPECT_THAT(error.what(), Not(HasSubstr("secret")));
       return error.what();
@@ -98,15 +98,16 @@ TEST_F(RemotePasswordFile, IsReadAnewAndEndsWithItsLine) {
 
 TEST_F(RemotePasswordFile, IsRefusedByItsName) {
   const Credentials of_file = credentials();  // not looked at yet
-  EXPECT_EQ(refused(of_file),
-            "the file of password-file cannot be read: No such file or directory: misconfigured");
+  EXPECT_EQ(
+      refused(of_file),
+      "the file given by password-file cannot be read: No such file or directory: misconfigured");
   write("");
   EXPECT_THAT(refused(of_file), HasSubstr("empty"));
   write("\r\n\n");
   EXPECT_THAT(refused(of_file), HasSubstr("empty"));
   write("secret" + std::string(4091, 'x'));
-  EXPECT_THAT(refused(of_file), HasSubstr("too long"));
-  EXPECT_THAT(refused({.password_file = "/dev/zero"}), HasSubstr("too long"));
+  EXPECT_THAT(refused(of_file), HasSubstr("longer than 4096 bytes"));
+  EXPECT_THAT(refused({.password_file = "/dev/zero"}), HasSubstr("longer than 4096 bytes"));
   EXPECT_THAT(refused({.password_file = directory_.path()}),
               HasSubstr("cannot be read: Is a directory"));
   base::Url url("any://h?sentinel-password-file=/no/such");

@@ -123,7 +123,8 @@ TEST(RemoteDialerTest, WhatIsThrownAreTheWords) {
   EXPECT_EQ(
       words_for([](const auto&, auto) -> int { throw std::runtime_error("the tunnel is shut"); }),
       "the tunnel is shut");
-  EXPECT_THAT(words_for([](const auto&, auto) -> int { throw 7; }), HasSubstr("no std::exception"));
+  EXPECT_THAT(words_for([](const auto&, auto) -> int { throw 7; }),
+              HasSubstr("not a std::exception"));
   EXPECT_NE(words_for([](const auto&, auto) -> int { throw std::runtime_error(""); }), "");
   EXPECT_EQ(words_for([](const auto&, auto) -> int {
               throw std::runtime_error("two\nlines" + std::string(1'000, 'x'));
@@ -151,12 +152,12 @@ TEST(RemoteDialerTest, WhatIsOfNoUseIsSaidToBe) {
                 ::close(fd);
                 return fd;
               }),
-              HasSubstr("no socket: Bad file descriptor"));
+              HasSubstr("not a socket: Bad file descriptor"));
   int datagrams = -1;
   EXPECT_THAT(words_for([&](const auto&, auto) {
                 return datagrams = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
               }),
-              HasSubstr("no stream socket"));
+              HasSubstr("not a stream socket"));
   EXPECT_EQ(::fcntl(datagrams, F_GETFD), -1) << "it is closed";
   EXPECT_THAT(
       words_for([](const auto&, auto) { return ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0); }),
@@ -168,7 +169,7 @@ TEST(RemoteDialerTest, WhatIsOfNoUseIsSaidToBe) {
               }),
               HasSubstr("not connected"));
   const int file = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-  EXPECT_THAT(words_for([&](const auto&, auto) { return file; }), HasSubstr("no socket"));
+  EXPECT_THAT(words_for([&](const auto&, auto) { return file; }), HasSubstr("not a socket"));
   EXPECT_EQ(::close(file), 0) << "what is no socket is left alone";
 }
 
@@ -255,10 +256,10 @@ TEST(RemoteDialerTest, WhatTheLibraryHasAlreadyIsRefused) {
   const auto mine = dialer([fd = pair.ends[0]](const auto&, auto) { return fd; });
   const Dialed first = dial(*mine);
   ASSERT_TRUE(first.socket);
-  EXPECT_THAT(dial(*mine).error, HasSubstr("in use already"));
+  EXPECT_THAT(dial(*mine).error, HasSubstr("already in use"));
   int copy = -1;
   EXPECT_THAT(words_for([&](const auto&, auto) { return copy = ::dup(pair.ends[0]); }),
-              HasSubstr("in use already"))
+              HasSubstr("already in use"))
       << "two who read one stream take each other's answers";
   EXPECT_EQ(::fcntl(copy, F_GETFD), -1) << "that one is closed";
   EXPECT_FALSE(pair.hung_up()) << "and the first is not";

@@ -75,7 +75,7 @@ TEST_P(RemoteTlsVersionTest, AClientCertificateIsShown) {
   const TlsServer server(std::string(GetParam()) + " -Verify 1 -verify_return_error -CAfile " +
                          certificates().ca());
   TlsSettings settings = TlsServer::trusting();
-  expect_denied(*server.open(settings), "refuses us");
+  expect_denied(*server.open(settings), "rejected the client");
   settings.certificate = certificates().other_client_certificate();
   settings.key = certificates().other_client_key();
   expect_denied(*server.open(settings), "unknown ca");
@@ -146,10 +146,10 @@ TEST(RemoteTlsTest, AnotherAuthorityIsNotTrusted) {
   const TlsServer server;
   TlsSettings settings;
   settings.ca_file = certificates().other_ca();
-  expect_denied(*server.open(settings), "we do not trust the server's certificate: ");
-  expect_denied(*server.open(settings), "goes into ca=FILE");
+  expect_denied(*server.open(settings), "the server's certificate is not trusted: ");
+  expect_denied(*server.open(settings), "the authorities in ca=FILE");
   // The system's authorities did not sign it either.
-  expect_denied(*server.open(TlsSettings{}), "we do not trust the server's certificate: ");
+  expect_denied(*server.open(TlsSettings{}), "the server's certificate is not trusted: ");
 }
 
 TEST(RemoteTlsTest, TheCertificateIsForTheHost) {
@@ -373,8 +373,8 @@ TEST(RemoteTlsTest, AFileThatCanNotBeUsedIsNamed) {
   } cases[] = {
       {{.ca_file = "/no/such/ca.pem"}, "'/no/such/ca.pem': No such file"},
       {{.ca_file = garbage}, "'" + garbage + "'"},
-      {{.certificate = good.client_certificate()}, "needs its key"},
-      {{.key = good.client_key()}, "needs its key"},
+      {{.certificate = good.client_certificate()}, "cert and key must be given together"},
+      {{.key = good.client_key()}, "cert and key must be given together"},
       {{.certificate = "/no/such.pem", .key = good.client_key()}, "'/no/such.pem': No such file"},
       {{.certificate = garbage, .key = good.client_key()}, "'" + garbage + "'"},
       {{.certificate = good.client_certificate(), .key = garbage}, "'" + garbage + "'"},

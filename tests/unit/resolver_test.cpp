@@ -201,7 +201,7 @@ TEST(ResolverTest, WithoutAThreadThereIsAnError) {
   const std::optional<Resolution> none = resolver.take();
   ASSERT_EQ(::pthread_setattr_default_np(&before), 0);
   ASSERT_TRUE(none);
-  EXPECT_TRUE(none->error.starts_with("no thread")) << none->error;
+  EXPECT_TRUE(none->error.starts_with("cannot start a thread")) << none->error;
   EXPECT_EQ(none->code, Errc::exhausted);
   resolver.start(host("localhost"));
   EXPECT_TRUE(readable(resolver, test::patience));

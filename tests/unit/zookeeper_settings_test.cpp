@@ -65,26 +65,26 @@ TEST(ZooKeeperSettingsTest, AllThatCanBeSaid) {
 
 TEST(ZooKeeperSettingsTest, RefusesWhatCanNotBeMeant) {
   EXPECT_THAT(refusal("zookeeper:a,b/locks"),
-              HasSubstr("'//' is missing: zookeeper://a,b,c/locks"));
-  EXPECT_THAT(refusal("zookeeper:///locks"), HasSubstr("wants a host"));
-  EXPECT_THAT(refusal("zookeeper://a/"), HasSubstr("a path of their own"));
+              HasSubstr("'//' is missing; write zookeeper://a,b,c/locks"));
+  EXPECT_THAT(refusal("zookeeper:///locks"), HasSubstr("the host is missing"));
+  EXPECT_THAT(refusal("zookeeper://a/"), HasSubstr("the path must not be /"));
   EXPECT_THAT(refusal("zookeeper://a/x//y"), HasSubstr("empty"));
   EXPECT_THAT(refusal("zookeeper://a/x/../y"), HasSubstr("'..'"));
-  EXPECT_THAT(refusal("zookeeper://a/x%20y"), HasSubstr("space"));
+  EXPECT_THAT(refusal("zookeeper://a/x%20y"), HasSubstr("visible ASCII"));
   EXPECT_THAT(refusal("zookeeper://a/zookeeper/x"), HasSubstr("/zookeeper"));
   EXPECT_THAT(refusal("zookeeper://a/" + std::string(200, 'x')), HasSubstr("200"));
   EXPECT_THAT(refusal("zookeeper://a:0"), HasSubstr("port"));
-  EXPECT_THAT(refusal("zookeeper://a?session=10"), HasSubstr("session is a time such as 10s"));
-  EXPECT_THAT(refusal("zookeeper://a?session=-1s"), HasSubstr("session is a time"));
-  EXPECT_THAT(refusal("zookeeper://a?session=50ms"), HasSubstr("100 ms to 24 h"));
+  EXPECT_THAT(refusal("zookeeper://a?session=10"), HasSubstr("session must be a time such as 10s"));
+  EXPECT_THAT(refusal("zookeeper://a?session=-1s"), HasSubstr("session must be a time"));
+  EXPECT_THAT(refusal("zookeeper://a?session=50ms"), HasSubstr("100ms to 24 h"));
   EXPECT_THAT(refusal("zookeeper://a?session=90000s"), HasSubstr("session"));
-  EXPECT_THAT(refusal("zookeeper://a?margin=10ms"), HasSubstr("at least 20 ms"));
+  EXPECT_THAT(refusal("zookeeper://a?margin=10ms"), HasSubstr("at least 20ms"));
   EXPECT_THAT(refusal("zookeeper://a?session=1s"), HasSubstr("margin")) << "default margin: 1 s";
   EXPECT_THAT(refusal("zookeeper://a?acl=open"), HasSubstr("world or creator"));
   EXPECT_THAT(refusal("zookeeper://a?acl=creator"), HasSubstr("needs a user"));
   EXPECT_THAT(refusal("zookeeper://a?interop=curator"), HasSubstr("mutex, readwrite or kazoo"));
   EXPECT_THAT(refusal("zookeeper://a?sesion=1s"),
-              HasSubstr("unknown parameter; known are acl, ca,"));
+              HasSubstr("unknown parameter; the parameters of this store are acl, ca,"));
 }
 
 TEST(ZooKeeperSettingsTest, TlsIsMeantByTheScheme) {
@@ -103,7 +103,8 @@ TEST(ZooKeeperSettingsTest, TlsIsMeantByTheScheme) {
   EXPECT_EQ(all.tls->server_name, "zk");
   EXPECT_FALSE(all.tls->verify);
   EXPECT_TRUE(all.creator_only) << "whoever shows a certificate is somebody";
-  EXPECT_THAT(refusal("zookeeper+tls://a?cert=/c.pem"), HasSubstr("belong together"));
+  EXPECT_THAT(refusal("zookeeper+tls://a?cert=/c.pem"),
+              HasSubstr("cert and key must be given together"));
   EXPECT_THAT(refusal("zookeeper+tls://a?verify=maybe"), HasSubstr("yes or no"));
   EXPECT_THAT(refusal("zookeeper+tls://a?acl=creator"), HasSubstr("needs a user"));
   EXPECT_THAT(refusal("zookeeper://a?ca=/x.pem"), HasSubstr("need the scheme zookeeper+tls"));
@@ -117,9 +118,9 @@ TEST(ZooKeeperSettingsTest, SaysWhatTheCClientLacks) {
 }
 
 TEST(ZooKeeperSettingsTest, APasswordComesFromOnePlace) {
-  EXPECT_THAT(refusal("zookeeper://app@a"), HasSubstr("belong together"));
+  EXPECT_THAT(refusal("zookeeper://app@a"), HasSubstr("must be given together"));
   EXPECT_THAT(refusal("zookeeper://app:secret@a?password-file=/x"), HasSubstr("more than once"));
-  EXPECT_THAT(refusal("zookeeper://a?password-file=/x"), HasSubstr("belong together"));
+  EXPECT_THAT(refusal("zookeeper://a?password-file=/x"), HasSubstr("must be given together"));
   EXPECT_THAT(refusal("zookeeper://app@a?password-env=MORTISE_NO_SUCH"),
               HasSubstr("password-env names an environment variable that is not set"));
   ::setenv("MORTISE_TEST_SECRET", "secret", 1);

@@ -95,7 +95,7 @@ TEST_F(ZooKeeperWireTlsTest, NothingLeavesBeforeHandsAreShaken) {
   // The words for a hello that is not answered.
   wire.mark_broken(ETIMEDOUT);
   EXPECT_EQ(wire.error(), ETIMEDOUT);
-  EXPECT_THAT(wire.why().text, HasSubstr("TLS handshake is not answered in time"));
+  EXPECT_THAT(wire.why().text, HasSubstr("did not answer the TLS handshake in time"));
 }
 
 TEST_F(ZooKeeperWireTlsTest, WhoHangsUpBeforeAWordIsPerhapsNoPortForTls) {
@@ -106,7 +106,7 @@ TEST_F(ZooKeeperWireTlsTest, WhoHangsUpBeforeAWordIsPerhapsNoPortForTls) {
   listener.accept().reset();
   ASSERT_TRUE(settles(wire));
   EXPECT_NE(error_of(wire), 0);
-  EXPECT_THAT(wire.why().text, HasSubstr("is that a port for TLS?"));
+  EXPECT_THAT(wire.why().text, HasSubstr("is this a TLS port?"));
   EXPECT_EQ(wire.why().code, Errc::unavailable);
 }
 

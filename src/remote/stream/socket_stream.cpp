@@ -181,7 +181,7 @@ Failure SocketStream::failure() const {
   // strerror() is not thread-safe; the category's message is.
   const std::string why = std::generic_category().message(trouble.error);
   switch (trouble.step) {
-    case Step::opening: return {errc_of(trouble.error), "cannot make a socket: " + why};
+    case Step::opening: return {errc_of(trouble.error), "cannot create a socket: " + why};
     case Step::connecting:
       return {errc_of(trouble.error), "cannot connect to " + endpoint_.text() + ": " + why};
     case Step::reading: return {errc_of(trouble.error), "cannot read: " + why};

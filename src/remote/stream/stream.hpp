@@ -19,14 +19,14 @@ using base::Endpoint;
 
 class Tls;
 
-/// What to say where the handshake of TLS was begun in vain: a server that does not speak TLS takes
-/// our hello for something of its own, and waits for the rest of it, or hangs up.
+/// The message for a TLS handshake without a reply. A server without TLS takes the hello of TLS for
+/// a request of its own protocol, and waits for the rest of it, or closes the connection.
 inline constexpr const char* no_handshake =
-    "the TLS handshake is not answered in time; is that a port for TLS?";
-inline constexpr const char* no_port_for_tls = "; is that a port for TLS?";
-/// What to say where a server hangs up before its first word, and we have not spoken TLS: a port
-/// for TLS does so.
-inline constexpr const char* perhaps_for_tls = " before a word; is that a port for TLS?";
+    "the server did not answer the TLS handshake in time; is this a TLS port?";
+inline constexpr const char* no_port_for_tls = "; is this a TLS port?";
+/// The end of a message if a server closes a connection without TLS before it has sent anything. A
+/// port for TLS does this.
+inline constexpr const char* perhaps_for_tls = " before it sent anything; is this a TLS port?";
 
 /// @thread_safety `read()` and `write()` may run at the same time on two threads, each by one at a
 /// time; `advance()` and the destructor need exclusion.

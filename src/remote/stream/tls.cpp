@@ -203,7 +203,9 @@ void TlsStream::expect(std::string name, bool verify) {
                      name.data()) == 1;
   }
   if (verify && !set) {
-    give_up(Status::failed, {Errc::denied, "TLS: no name to check the server's certificate for"});
+    give_up(
+        Status::failed,
+        {Errc::denied, "TLS: no name to check the server's certificate against; set server-name"});
   }
 }
 
@@ -323,17 +325,18 @@ Failure TlsStream::explain(unsigned long error) const {
   const int reason = ERR_GET_LIB(error) == ERR_LIB_SSL ? ERR_GET_REASON(error) : 0;
   if (reason == SSL_R_CERTIFICATE_VERIFY_FAILED) {
     const long verdict = ::SSL_get_verify_result(ssl_.get());
-    return {Errc::denied, std::string("TLS: we do not trust the server's certificate: ") +
+    return {Errc::denied, std::string("TLS: the server's certificate is not trusted: ") +
                               ::X509_verify_cert_error_string(verdict) +
-                              " (who signed it, or itself, goes into ca=FILE)"};
+                              "; check the host name, and the authorities in ca=FILE"};
   }
   if (refuses_us(reason)) {
-    return {Errc::denied, "TLS: the server refuses us or our certificate: " + reason_of(error)};
+    return {Errc::denied,
+            "TLS: the server rejected the client or its certificate: " + reason_of(error)};
   }
   if (reason == SSL_R_WRONG_VERSION_NUMBER) {
     // Damage on the way looks alike, unless the server began with text.
     return {transport_.plain_text ? Errc::misconfigured : Errc::unavailable,
-            "TLS: what listens there does not speak TLS"};
+            "TLS: the server does not speak TLS; check the port, or use a URL without TLS"};
   }
   return {Errc::unavailable, "TLS: " + reason_of(error)};
 }
@@ -349,21 +352,20 @@ namespace {
   const int number = ERR_SYSTEM_ERROR(error) ? ERR_GET_REASON(error) : 0;
   ::ERR_clear_error();
   throw Error(Failure(base::meaning_of_unusable_file(read_before, number),
-                      who + ": TLS: cannot use " + what + " '" + file + "': " + why));
+                      who + ": TLS: cannot load " + what + " '" + file + "': " + why));
 }
 
 void trust(SSL_CTX* context, const TlsSettings& given, const std::string& who, bool read_before) {
   if (given.ca_file.empty()) {
     ::SSL_CTX_set_default_verify_paths(context);
   } else if (::SSL_CTX_load_verify_file(context, given.ca_file.c_str()) != 1) {
-    refuse(who, "the authority's certificate", given.ca_file, read_before);
+    refuse(who, "the CA certificate", given.ca_file, read_before);
   }
 }
 
 void show(SSL_CTX* context, const TlsSettings& given, const std::string& who, bool read_before) {
   if (given.certificate.empty() != given.key.empty()) {
-    throw Error(Failure(Errc::misconfigured, who + ": TLS: a client certificate needs its key, "
-                                                   "and a key its certificate"));
+    throw Error(Failure(Errc::misconfigured, who + ": TLS: cert and key must be given together"));
   }
   if (given.certificate.empty()) return;
   if (::SSL_CTX_use_certificate_chain_file(context, given.certificate.c_str()) != 1) {

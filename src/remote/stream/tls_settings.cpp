@@ -27,11 +27,11 @@ std::optional<TlsSettings> read_tls(base::Url& url, base::Literal encrypted) {
   std::string verify = "yes";
   take("verify", verify);
   if (verify != "yes" && verify != "no") {
-    refuse_url("URL: parameter verify is yes or no");
+    refuse_url("URL: parameter verify must be yes or no");
   }
   tls.verify = verify == "yes";
   if (tls.certificate.empty() != tls.key.empty()) {
-    refuse_url("URL: cert and key belong together");
+    refuse_url("URL: cert and key must be given together");
   }
   if (url.scheme() == encrypted.text()) return tls;
   if (any) {

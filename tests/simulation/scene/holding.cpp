@@ -234,7 +234,7 @@ std::shared_ptr<mortise::Observer> Scene::watch_losses(const Process& process) {
     void lost(const mortise::Event& event, const mortise::Failure& why) noexcept override {
       // What has lapsed may stand at the server for a moment. Of keys and permits it knows nothing.
       if (!event.name.starts_with(name_begins)) return;
-      if (why.text.find("the server does not know") == std::string::npos) return;
+      if (why.text.find("the server no longer knows") == std::string::npos) return;
       const auto name = std::strtoul(event.name.substr(name_begins.size()).data(), nullptr, 10);
       const std::optional<Stand::Truth> truth =
           scene.stand_->truth_of(name, number_of(event.token));

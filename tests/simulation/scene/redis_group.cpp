@@ -23,7 +23,7 @@ constexpr Nanos quick_enough{500'000};
 
 }  // namespace
 
-// Their clocks agree: by how much they may not is told in docs/redis.md, and what that costs.
+// Their clocks agree: by how much they may not docs/stores/redis-ha.md says, and what that costs.
 RedisGroup::RedisGroup(Room& room, std::size_t replicas, std::size_t sentinels, Random luck)
     : room_(room), luck_(luck), down_after_(luck_.spread(500ms, 4s)) {
   std::vector<Host*> hosts;

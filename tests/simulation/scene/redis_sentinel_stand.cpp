@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Redis behind sentinels. `sentinel`: nobody waits for replicas, so a fail-over may lose what was
-// granted or renewed just before, and what an old master says that goes on (docs/redis.md, "Where
-// it runs"); nothing of exactly that is judged by exclusion. `replicas`: a pair, of which both must
-// have a grant: there a fail-over loses no hold, and makes no second one.
+// granted or renewed just before, and what an old master says that goes on
+// (docs/stores/redis-ha.md, "Which arrangement"); nothing of exactly that is judged by exclusion.
+// `replicas`: a pair, of which both must have a grant: there a fail-over loses no hold, and makes
+// no second one.
 #include <mortise/redis.hpp>
 
 #include "simulation/redis/redis_server.hpp"

@@ -66,7 +66,7 @@ def main(path, servers, node, kind, patterns, session):
     client = KazooClient(hosts=servers, timeout=int(session) / 1000)
     client.start()
     kinds = {"mutex": client.Lock, "read": client.ReadLock, "write": client.WriteLock}
-    # What docs/zookeeper.md tells users of kazoo to say.
+    # As docs/stores/zookeeper-interop.md asks users of kazoo to do.
     lock = kinds[kind](node, extra_lock_patterns=[each for each in patterns.split(",") if each])
     with socket.socket(socket.AF_UNIX) as test:
         test.connect(path)
