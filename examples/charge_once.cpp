@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What a lock cannot do: a payment that is submitted twice, by threads at once and again later, is
-// charged once, and everybody gets the same receipt. A run whose outcome nobody learned is not
-// repeated blindly: the next one asks the bank first.
-// usage: charge_once [url]
+// Once does what a lock cannot do: a payment that is submitted nine times is charged once, and
+// every caller gets the same receipt. The first run fails after the charge. The next run asks the
+// bank before it charges again. usage: charge_once [url]
 #include <mortise/mortise.hpp>
 
 #include <chrono>
@@ -26,7 +25,7 @@ struct Order {
   int cents = 0;
 };
 
-/// Takes money, and can be asked what it took: what any payment service offers by a reference.
+/// Takes money. Like any payment service it can be asked whether it has charged an order.
 class Bank {
  public:
   std::string charge(const Order& order, mortise::Token token, bool loses_its_answer) {
@@ -63,14 +62,14 @@ std::string pay(mortise::Client& client, Bank& bank, const Order& order, bool fa
                                            {.keep = 24h, .fingerprint = hash(order), .wait = 10s});
 
   const mortise::Outcome outcome = payment.run([&](mortise::Run& run) -> std::string {
-    if (run.number() > 1) {  // an earlier run died or failed: did it charge?
+    if (run.number() > 1) {  // an earlier run died or failed: has it charged?
       if (const auto receipt = bank.find(order)) return *receipt;
     }
-    return bank.charge(order, run.token(), fails);  // recorded with the release
+    return bank.charge(order, run.token(), fails);  // the store records the receipt
   });
 
   switch (outcome.state()) {
-    case mortise::KeyState::succeeded: return outcome.result();  // ours, or an earlier run's
+    case mortise::KeyState::succeeded: return outcome.result();  // of this run or an earlier one
     case mortise::KeyState::failed: return "refused: " + outcome.reason();
     default: return outcome.lost() ? "ask again: the lease ended" : "ask again: still running";
   }

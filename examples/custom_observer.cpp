@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How to get events and figures out of the library, which itself never prints: an observer that
-// counts, for the metrics of a service, and writes a log.
+// An observer that counts events, for the metrics of a service, and writes a log. The library
+// itself never prints.
 #include <mortise/memory.hpp>
 #include <mortise/mortise.hpp>
 
@@ -20,7 +20,7 @@ using namespace std::chrono_literals;
 namespace {
 
 // [observer]
-// Its members are called from several threads at once, and must not throw.
+// Several threads call its members at once. They must not throw.
 class Journal final : public mortise::Observer {
  public:
   void granted(const mortise::Event& event) noexcept override {
@@ -36,11 +36,11 @@ class Journal final : public mortise::Observer {
     log(event, "lost: " + why.text);
   }
   void released(const mortise::Event& event, mortise::Released outcome) noexcept override {
-    log(event, outcome == mortise::Released::released ? "released" : "released, but was not held");
+    log(event, outcome == mortise::Released::released ? "released" : "release in doubt");
   }
   // [/observer]
 
-  [[nodiscard]] std::string figures() const {
+  [[nodiscard]] std::string counts() const {
     std::ostringstream out;
     out << "granted " << grants_ << ", contended " << contentions_ << ", lost " << losses_;
     return out.str();
@@ -51,7 +51,7 @@ class Journal final : public mortise::Observer {
     const std::scoped_lock lock(mutex_);
     std::cout << event.name << " [" << event.label << "] " << what << "\n";
   } catch (const std::exception&) {
-    // A log that is full is no reason to end a service.
+    // The service goes on if the log cannot be written.
   }
 
   std::mutex mutex_;
@@ -60,13 +60,13 @@ class Journal final : public mortise::Observer {
   std::atomic<int> losses_{0};
 };
 
-// Somebody deletes the lock at the server; the client finds out at its next renewal.
+// An administrator deletes the lock at the server. The client notices at its next renewal.
 bool lose(mortise::memory::Server& server, mortise::Lock& lock) {
   mortise::Guard guard(lock);
-  std::binary_semaphore told(0);
-  const std::stop_callback tell(guard.lost(), [&told] { told.release(); });
+  std::binary_semaphore noticed(0);
+  const std::stop_callback on_loss(guard.lost(), [&noticed] { noticed.release(); });
   server.drop(lock.name());
-  return told.try_acquire_for(5s);
+  return noticed.try_acquire_for(5s);
 }
 
 std::string demonstrate() {
@@ -83,17 +83,17 @@ std::string demonstrate() {
       if (stock.try_lock_for(10ms)) stock.unlock();
     }
     mortise::Lock price = client.make_lock("price/7", {.lease = 150ms, .label = "till 1"});
-    if (!lose(server, price)) return "a loss was not noticed";
+    if (!lose(server, price)) return "the client did not notice the loss";
   }
-  return journal->figures();
+  return journal->counts();
 }
 
 }  // namespace
 
 int main() try {
-  const std::string figures = demonstrate();
-  std::cout << figures << "\n";
-  return figures == "granted 2, contended 1, lost 1" ? 0 : 1;
+  const std::string counts = demonstrate();
+  std::cout << counts << "\n";
+  return counts == "granted 2, contended 1, lost 1" ? 0 : 1;
 } catch (const std::exception& e) {
   std::cerr << "custom_observer: " << e.what() << "\n";
   return 1;

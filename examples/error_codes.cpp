@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The same without exceptions: every call has a form with std::error_code. Which codes are worth a
-// second try, and what to do where nobody knows what became of a request (`in_doubt`). The store is
-// in this process, and is told to misbehave.
+// Mortise without exceptions: every call has a form with std::error_code. Shows which codes are
+// worth another try, and what to do if the result of a request is not known (`in_doubt`). The store
+// is in this process and loses its replies.
 #include <mortise/memory.hpp>
 #include <mortise/mortise.hpp>
 
@@ -16,16 +16,16 @@ using namespace std::chrono_literals;
 namespace {
 
 // [retry]
-// Tries again what may succeed by itself: somebody else had the lock (`timeout`), no connection,
-// no room, or no answer. What is wrong for good (`denied`, `misconfigured`, ...) comes out at once.
+// Repeats what may succeed later: another owner has the lock (`timeout`), the store cannot be
+// reached, has no room, or does not answer. Returns other errors, such as `denied`, at once.
 mortise::Guard patient(mortise::Lock& lock, int tries, std::error_code& ec) {
   for (auto pause = 10ms;; pause *= 2) {
     mortise::Guard guard(lock, {.wait = 1s}, ec);
     if (!ec) return guard;
     std::cout << "a try failed: " << guard.error_text() << "\n";
-    // After `in_doubt` the library takes back by itself what may have been granted. So there is
-    // nothing to undo: the next try is granted as soon as that is done.
-    if (mortise::is_ambiguous(ec)) std::cout << "nobody knows, so ask again\n";
+    // After `in_doubt` the library takes back what the store may have granted. The caller has
+    // nothing to undo, and the next try succeeds as soon as the library has done that.
+    if (mortise::is_ambiguous(ec)) std::cout << "the result is not known: try again\n";
     if (!mortise::is_retryable(ec) || --tries == 0) return guard;  // empty
     std::this_thread::sleep_for(pause);
   }
@@ -36,8 +36,8 @@ bool demonstrate() {
   mortise::memory::Server server;
   mortise::Client client(server.backend());
   mortise::Lock lock = client.make_lock("stock", {.lease = 600ms});
-  server.set_faults({.lose_reply = 1});  // it does what it is told, and nobody hears of it
-  std::jthread mend([&server] {
+  server.set_faults({.lose_reply = 1});  // executes each request, and loses the reply
+  std::jthread repair([&server] {
     std::this_thread::sleep_for(1500ms);
     server.set_faults({});
   });

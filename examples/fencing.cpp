@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What a fencing token is for: a holder is paused just after it made sure that it holds the lock,
-// its lease ends, another one takes the lock, and then the first one wakes up and writes. No lock
-// in the world can prevent that write; the store can refuse it. The pause is made by moving a
-// clock, on the memory backend, so that it happens in every run.
+// Why a lock needs a fencing token. A holder checks that it holds the lock, and is paused. Its
+// lease ends, and another holder takes the lock. Then the first holder continues, and writes. No
+// lock can prevent that write, but the database can refuse it. The program moves the clock of a
+// store in memory, so the pause happens in every run.
 #include <mortise/memory.hpp>
 #include <mortise/mortise.hpp>
 
@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 namespace {
 
 // [store]
-// What any store can do: `UPDATE report SET text = :text, fence = :token WHERE fence <= :token`.
+// A database does the same: `UPDATE report SET text = :text, fence = :token WHERE fence <= :token`.
 class Store {
  public:
   [[nodiscard]] bool write(const std::string& text, mortise::Token token) {
@@ -36,11 +36,11 @@ class Store {
 };
 // [/store]
 
-// The loss is told by a thread of the client, which may come a little after the clock.
+// A thread of the client requests the stop, a little after the clock was moved.
 bool wait_until_lost(const mortise::Guard& guard) {
-  std::binary_semaphore told(0);
-  const std::stop_callback tell(guard.lost(), [&told] { told.release(); });
-  return told.try_acquire_for(5s);
+  std::binary_semaphore requested(0);
+  const std::stop_callback callback(guard.lost(), [&requested] { requested.release(); });
+  return requested.try_acquire_for(5s);
 }
 
 bool demonstrate() {
@@ -56,7 +56,7 @@ bool demonstrate() {
   mortise::Guard early(first_lock);
   std::cout << "first:  has the lock, token " << early.token().value() << "\n";
   if (early.valid_for() < 5s || !store.write("first, in time", early.token())) return false;
-  std::cout << "first:  sees 5 s and more left, and begins another write; here it is paused\n";
+  std::cout << "first:  has more than 5 s left, and begins another write; here it is paused\n";
   clock->advance(11s);
 
   mortise::Guard late(second_lock, {.wait = 1s});
@@ -66,11 +66,11 @@ bool demonstrate() {
   const bool refused = !store.write("first, too late", early.token());
   std::cout << "first:  wakes up, its write goes out: " << (refused ? "refused" : "ACCEPTED")
             << "\n";
-  const bool told = wait_until_lost(early);
-  std::cout << "first:  was told that its hold is lost, valid for " << early.valid_for().count()
+  const bool noticed = wait_until_lost(early);
+  std::cout << "first:  notices that its hold is lost, valid for " << early.valid_for().count()
             << " ns\n";
   std::cout << "store:  \"" << store.text() << "\"\n";
-  return refused && told && store.text() == "second" &&
+  return refused && noticed && store.text() == "second" &&
          early.unlock() == mortise::Released::was_lost;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A payment gateway takes three requests at a time from us, however many instances of the service
-// there are. Two instances with six threads each share the three; a permit of one that dies comes
-// back with its lease.
+// A payment gateway accepts three requests at a time from us. Two instances of the service with six
+// threads each share these three permits. If an instance dies, its permits become free when their
+// leases end.
 // usage: gateway [url of a store that has semaphores, such as redis://127.0.0.1]
 #include <mortise/mortise.hpp>
 
@@ -20,7 +20,7 @@ using namespace std::chrono_literals;
 
 constexpr std::uint32_t at_a_time = 3;
 
-/// What the gateway sees.
+/// Counts the requests that the gateway gets at a time.
 struct Gateway {
   std::atomic<int> now{0};
   std::atomic<int> most{0};
@@ -40,9 +40,9 @@ struct Gateway {
 bool pay(mortise::Client& client, Gateway& gateway) {
   mortise::Semaphore gate = client.make_semaphore("payment gateway", at_a_time);
   const mortise::Permit permit = gate.acquire({.wait = 5s});
-  if (!permit) return false;  // permit.error() says why
+  if (!permit) return false;  // permit.error() has the reason
   gateway.ask();
-  return true;  // the permit is given back, and the first who waits is woken
+  return true;  // returns the permit, which wakes the first waiter
 }
 // [/permit]
 

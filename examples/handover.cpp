@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A lock that is taken in one thread and freed in another, as thread pools and coroutines need it:
-// by an owner that is not a thread, or by moving the guard. usage: handover [url]
+// One thread takes a lock and another thread frees it, as thread pools and coroutines need. The job
+// has an owner of its own, or the guard moves along. usage: handover [url]
 #include <mortise/mortise.hpp>
 
 #include <exception>
@@ -12,19 +12,19 @@
 namespace {
 
 // [owner]
-// The owner goes with the job. Whoever works on it says on whose behalf.
+// The owner goes with the job. The thread that works on the job passes this owner.
 struct Job {
   std::string invoice;
   mortise::Owner owner;
 };
 
 void finish(mortise::Lock& lock, const Job& job) {
-  // Re-entry by the same owner: at once, and without a word to the server.
+  // The same owner re-enters at once. No request goes to the server.
   mortise::Guard again(lock, {.owner = job.owner});
-  std::cout << job.invoice << ": sent by the worker, which holds it " << lock.hold_count(job.owner)
-            << " times\n";
+  std::cout << job.invoice << ": sent by the worker, hold count " << lock.hold_count(job.owner)
+            << "\n";
   again.unlock();
-  lock.unlock(job.owner);  // the hold that the accepting thread took
+  lock.unlock(job.owner);  // ends the hold that the accepting thread took
 }
 
 void by_owner(mortise::Client& client) {
@@ -37,7 +37,7 @@ void by_owner(mortise::Client& client) {
 // [/owner]
 
 // [guard]
-// A guard frees the hold that it took, whichever thread destroys it.
+// Any thread may destroy a guard: the guard frees the hold that it took.
 void by_guard(mortise::Client& client) {
   mortise::Lock lock = client.make_lock("invoices/8");
   mortise::Guard guard(lock);

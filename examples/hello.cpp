@@ -1,17 +1,24 @@
 // SPDX-License-Identifier: MIT
-// The first program: a lock that is held until Enter. A second run of it waits for the first one.
+// The first program: it holds a lock until you press Enter. A second copy waits for two seconds.
 // usage: hello [url], such as redis://127.0.0.1 or postgresql:///orders
 // [hello]
 #include <mortise/mortise.hpp>
 
 #include <iostream>
 
-int main(int argc, char** argv) {
+using namespace std::chrono_literals;
+
+int main(int argc, char** argv) try {
   mortise::Client client(argc > 1 ? argv[1] : "file:///tmp/locks?create=yes");
-  mortise::Lock lock = client.make_lock("orders/42");
-  mortise::Guard guard(lock, {.wait = std::chrono::seconds(10)});
-  if (!guard) return 1;  // somebody else has it
-  std::cout << "order 42 is mine, token " << guard.token().value() << "; Enter ends it\n";
+  mortise::Guard guard(client, "orders/42", 2s);  // waits up to two seconds
+  if (!guard) {                                   // another process holds the lock
+    std::cerr << guard.error_text() << '\n';
+    return 1;
+  }
+  std::cout << "holding orders/42, fencing token " << guard.token() << "; press Enter\n";
   std::cin.get();
-}  // and here it is free
+} catch (const mortise::Error& e) {  // the store is down, refuses the user, or the URL is wrong
+  std::cerr << e.what() << '\n';
+  return 2;
+}  // the guard has freed the lock
 // [/hello]

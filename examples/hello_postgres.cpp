@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The first lock on PostgreSQL. What is different there: a schema has to be installed once, by a
-// user who may make one. `--install` does that (a service's own start should not, since its user
-// need not have that right); without the schema `check()` says what is missing, and what to do.
+// The first lock on PostgreSQL. It needs a schema, which an administrator installs once.
+// `--install` does that. A service should not, because its user does not need the permission.
+// Without the schema, `check()` throws, and the message explains how to install it.
 // usage: hello_postgres postgresql://shop@db.internal/orders [--install]
 #include <mortise/mortise.hpp>
 #include <mortise/postgres.hpp>
@@ -19,7 +19,7 @@ namespace {
 // [postgres]
 int greet(const std::string& url) {
   mortise::Client client(url);
-  client.check(5s);  // `misconfigured` where the schema is missing or is of the wrong version
+  client.check(5s);  // throws `misconfigured` if the schema is missing or has the wrong version
 
   mortise::Lock lock = client.make_lock("greeting", {.lease = 10s, .label = "hello"});
   mortise::Guard guard(lock, {.wait = 3s});
@@ -27,7 +27,7 @@ int greet(const std::string& url) {
     std::cout << guard.error_text() << "\n";
     return 1;
   }
-  std::cout << "held, token " << guard.token().value() << "; a write elsewhere says WHERE "
+  std::cout << "held, token " << guard.token().value() << "; in another database: WHERE "
             << mortise::postgres::fenced(guard) << "\n";
   return guard.unlock() == mortise::Released::released ? 0 : 1;
 }
@@ -39,7 +39,7 @@ int main(int argc, char** argv) try {
   const std::string url = argc > 1 ? argv[1] : "postgresql:///orders";
   if (argc > 2 && argv[2] == std::string_view("--install")) {
     // [install]
-    mortise::postgres::migrate(url);  // {.role = "shop"} gives that role the rights to use it
+    mortise::postgres::migrate(url);  // {.role = "shop"} gives that role the permissions to use it
     // [/install]
   }
   return greet(url);

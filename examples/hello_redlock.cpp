@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The first lock on a majority of independent Redis servers. What is different from one server: an
-// address that leads nowhere costs its vote and nothing else, so it is told by no error; and some
-// promises are not made, which a program asks of the client once, at its start.
+// The first lock on a majority of independent Redis servers. Two things differ from one server. An
+// address that does not answer costs its vote, and causes no error. And the store lacks some
+// features: a program asks for the capabilities once, at its start.
 // usage: hello_redlock redlock://a,b,c
 #include <mortise/mortise.hpp>
 
@@ -16,13 +16,14 @@ namespace {
 
 // [redlock]
 int greet(const std::string& url) {
+  // [capabilities]
   mortise::Client client(url);
-  client.check(5s);  // a majority can be reached
+  client.check(5s);  // connects, and throws if locks cannot be taken
 
   const mortise::Capabilities can = client.capabilities();
-  std::cout << "keys with a memory: " << (can.once == mortise::Support::yes ? "yes" : "no")
-            << ", survives the loss of a server: "
-            << (can.survives_failover == mortise::Support::yes ? "yes" : "no") << "\n";
+  std::cout << "Once: " << can.once << ", survives the loss of a server: " << can.survives_failover
+            << "\n";
+  // [/capabilities]
 
   mortise::Lock lock = client.make_lock("greeting", {.lease = 10s});
   const mortise::Guard guard(lock, {.wait = 3s});
@@ -30,7 +31,7 @@ int greet(const std::string& url) {
     std::cout << guard.error_text() << "\n";
     return 1;
   }
-  // What the round of votes took is gone from it, and the drift of the clocks.
+  // The lease counts from before the first request of the vote, less a margin for drifting clocks.
   const auto left = std::chrono::floor<std::chrono::milliseconds>(guard.valid_for());
   std::cout << "held by a majority, token " << guard.token().value() << ", " << left.count()
             << " of 10000 ms left\n";

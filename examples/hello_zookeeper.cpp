@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The first lock on ZooKeeper. What is different there: the session is the lease of every hold, and
-// the servers have the last word on how long it is; a lease that is longer than you can bear is
-// better found at the start of a service than after a crash.
+// The first lock on ZooKeeper. The session is the lease of every hold, and the servers decide how
+// long it is. So a service checks at its start that the session is not longer than it can wait.
 // usage: hello_zookeeper zookeeper://127.0.0.1/locks?session=10s
 #include <mortise/mortise.hpp>
 
@@ -17,16 +16,17 @@ namespace {
 // [zookeeper]
 int greet(const std::string& url) {
   mortise::Client client(url);
-  client.check(10s);  // makes the session: from now on its time-out is known
+  client.check(10s);  // creates the session: now its timeout is known
 
   const auto session = client.capabilities().effective_lease;
   if (!session || *session > 30s) {
-    std::cerr << "the servers' session time-out is longer than this service can wait\n";
+    std::cerr << "the session timeout of the servers is longer than this service can wait\n";
     return 1;
   }
-  std::cout << "a dead holder is free after " << session->count() << " ms, and some ticks\n";
+  std::cout << "after a crash the name is free after " << session->count()
+            << " ms, and some ticks\n";
 
-  // `LockOptions::lease` says nothing here; a lock of this name is the node /locks/greeting.
+  // The lock is the node /locks/greeting.
   mortise::Lock lock = client.make_lock("greeting", {.label = "hello"});
   mortise::Guard guard(lock, {.wait = 3s});
   if (!guard) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// One of several processes leads, the others stand by: whoever has the lock is the leader, and
-// steps down the moment that lost() says so. Three candidates are started; the first leader is
-// killed, the next one takes over, and resigns when its work is done. usage: leader_election [url]
+// One of several processes leads, and the others stand by. The leader holds the lock, and stops as
+// soon as lost() fires. Three candidates are started. The first leader is killed, the next one
+// takes over, and resigns when its work is done. usage: leader_election [url]
 #include <mortise/mortise.hpp>
 
 #include <fcntl.h>
@@ -29,8 +29,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// [leader]
-// Sleeps until the next piece of work is due. @return false at once when the lead is lost
+// Sleeps until the next piece of work is due. @return false, at once, if the lead is lost
 bool next_tick(const std::stop_token& lost) {
   std::mutex mutex;
   std::condition_variable_any tick;
@@ -39,6 +38,7 @@ bool next_tick(const std::stop_token& lost) {
   return !lost.stop_requested();
 }
 
+// [leader]
 int campaign(const std::string& name, const std::string& url) {
   mortise::Client client(url);
   mortise::Lock lock = client.make_lock("scheduler/leader", {.lease = 1s, .label = name});
@@ -46,7 +46,7 @@ int campaign(const std::string& name, const std::string& url) {
   if (!term) return 1;
   std::cout << "leads " << name << " " << term.token().value() << std::endl;
   for (int work = 1; work <= 5; ++work) {
-    if (!next_tick(term.lost())) return 1;  // another one may lead by now: not a step further
+    if (!next_tick(term.lost())) return 1;  // another process may lead now: stop
   }
   std::cout << "resigns " << name << std::endl;
   return 0;
@@ -65,7 +65,7 @@ class Election {
     std::array<int, 2> ends{};
     if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
     for (std::size_t i = 0; i < pids_.size(); ++i) pids_[i] = start(std::to_string(i + 1), ends[1]);
-    ::close(ends[1]);  // so that the output ends when all of them have ended
+    ::close(ends[1]);  // so that the output ends when all candidates have ended
     output_ = ::fdopen(ends[0], "r");
   }
   Election(const Election&) = delete;
@@ -80,7 +80,7 @@ class Election {
     if (!directory_.empty()) std::filesystem::remove_all(directory_, ignored);
   }
 
-  /// @return whether there was one leader after the other, each with a larger token.
+  /// @return whether one leader followed the other, each with a larger token.
   bool watch() {
     std::string leader;
     std::uint64_t newest = 0;
@@ -136,11 +136,11 @@ class Election {
 
 int main(int argc, char** argv) try {
   if (argc == 4 && std::string(argv[1]) == "--candidate") {
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a candidate does not outlive the demonstration
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // ends this candidate if the demonstration ends early
     return campaign(argv[2], argv[3]);
   }
   const bool right = Election(argc > 1 ? argv[1] : "").watch();
-  std::cout << (right ? "three terms, one leader at a time\n" : "that was no proper election\n");
+  std::cout << (right ? "three terms, one leader at a time\n" : "the election went wrong\n");
   return right ? 0 : 1;
 } catch (const std::exception& e) {
   std::cerr << "leader_election: " << e.what() << "\n";

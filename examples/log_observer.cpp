@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// An observer to copy: one line to stderr for each event that an operator wants to know of, in the
+// An observer to copy. It writes one line to stderr for each event that an operator needs, in the
 // form that log collectors read (key=value). custom_observer.cpp counts as well.
 #include <mortise/memory.hpp>
 #include <mortise/mortise.hpp>
@@ -21,10 +21,10 @@ namespace {
 class LogObserver final : public mortise::Observer {
  public:
   void lost(const mortise::Event& event, const mortise::Failure& why) noexcept override {
-    line("lost", event, why.text);  // an alarm: two may have worked at the same time
+    line("lost", event, why.text);  // an alarm: two owners may have worked at the same time
   }
   void failed(const mortise::Event& event, const mortise::Failure& why) noexcept override {
-    line("failed", event, why.words());  // an early warning: it is tried again
+    line("failed", event, why.words());  // an early warning: the library tries again
   }
   void wait_ended(const mortise::Event& event, const mortise::Failure& why) noexcept override {
     if (why) line("gave_up", event, why.words());  // timeout, cancelled, closed, or an error
@@ -41,9 +41,9 @@ class LogObserver final : public mortise::Observer {
     out << "mortise event=" << what << " name=\"" << event.name
         << "\" token=" << event.token.value() << " took_ms=" << took.count() << " why=\"" << why
         << "\"\n";
-    std::cerr << out.str();  // in one piece: members are called by several threads at once
+    std::cerr << out.str();  // in one piece, because several threads call these members at once
   } catch (const std::exception&) {
-    // A log that is full is no reason to end a service.
+    // The service goes on if the log cannot be written.
   }
 };
 // [/log]
@@ -55,7 +55,7 @@ int main() try {
   mortise::Client client(server.backend(), {.observer = std::make_shared<LogObserver>()});
   mortise::Lock lock = client.make_lock("stock/7", {.lease = 300ms});
   const mortise::Guard guard(lock);
-  server.set_reachable(false);  // renewals fail, and then the lease ends
+  server.set_reachable(false);  // renewals fail until the lease ends
   std::this_thread::sleep_for(1s);
   return guard.lost().stop_requested() ? 0 : 1;
 } catch (const std::exception& e) {

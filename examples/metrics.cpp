@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Metrics for Prometheus, with the component mortise::prometheus and Debian's prometheus-cpp-dev. A
-// service hands its registry to a prometheus::Exposer, which answers scrapes; this prints what one
-// would get while all threads of a service are stuck on one lock. docs/operations.md describes the
-// metrics, docs/grafana.json is a dashboard of them.
+// service passes its registry to a prometheus::Exposer, which answers scrapes. This program prints
+// what a scrape returns while all threads of a service wait for one lock. docs/operations.md
+// describes the metrics, and docs/grafana.json is a dashboard for them.
 #include <mortise/memory.hpp>
 #include <mortise/mortise.hpp>
 #include <mortise/prometheus.hpp>
@@ -33,11 +33,11 @@ int main() try {
                    return std::string(name.substr(0, name.find('/')));  // orders/42: orders
                  }});
   mortise::Client client(server.backend(), {.observer = counting});
-  // The names that threads wait for now, and who holds them; read at each scrape.
+  // Each scrape reads which names threads wait for now, and who holds them.
   const auto waits = mortise::prometheus::waits_by_name(
       {{.snapshot = client.snapshot_source(), .labels = {{"store", "redis"}}}});
   // exposer.RegisterCollectable(registry);
-  // exposer.RegisterCollectable(waits);  // it keeps neither: the service does
+  // exposer.RegisterCollectable(waits);  // the service keeps both alive, not the exposer
   // [/metrics]
 
   mortise::Client rival(server.backend());
@@ -52,7 +52,7 @@ int main() try {
     threads.emplace_back([&order] { const std::scoped_lock own(order); });
   }
   std::string scraped;
-  while (scraped.find("orders/42") == std::string::npos) {  // once they have waited for a second
+  while (scraped.find("orders/42") == std::string::npos) {  // until they have waited for a second
     std::this_thread::sleep_for(50ms);
     scraped = prometheus::TextSerializer().Serialize(waits->Collect());
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Each machine starts the clean-up of the night when its own clock says so, and the clocks are not
-// alike: the job is over in no time, and a machine that is a moment behind must not run it again.
-// The second machine's timer fires here 0.3 s after the first one's; a night is 1.5 s long.
-// usage: nightly_cleanup [url of a store that keeps names, such as redis://127.0.0.1]
+// Each machine starts the nightly clean-up by its own clock, and the clocks differ. The job takes
+// no time at all, and a machine whose clock is slow must not run it again. Here the timer of the
+// second machine fires 0.3 s after the timer of the first, and a night lasts 1.5 s. usage:
+// nightly_cleanup [url of a store that has min_hold, such as redis://127.0.0.1]
 #include <mortise/mortise.hpp>
 
 #include <array>
@@ -17,14 +17,14 @@ namespace {
 using namespace std::chrono_literals;
 
 // [nightly]
-// One try: whoever comes second finds the name taken, although the job is over.
+// Tries once. The second machine finds the name taken, although the job is over.
 bool run_tonight(const std::string& url, const std::string& machine) {
   mortise::Client client(url);
   mortise::Lock job = client.make_lock("nightly clean-up", {.min_hold = 1s});
   const mortise::Guard mine(job, {.wait = 0s});
   if (!mine) return false;
   std::cout << machine << " cleans up" << std::endl;
-  return true;  // the guard lets go at once; the store keeps the name, also without this client
+  return true;  // unlocks; the store reserves the name for the rest of the second
 }
 // [/nightly]
 
@@ -32,7 +32,7 @@ bool run_tonight(const std::string& url, const std::string& machine) {
 
 int main(int argc, char** argv) try {
   const std::string url = argc > 1 ? argv[1] : "memory:machines";
-  mortise::Client keeps_the_server(url);  // of memory:, which ends with its last client
+  mortise::Client keeps_the_server(url);  // a memory: server ends with its last client
   const std::array<std::string, 2> machines{"ada", "grace"};
   int runs = 0;
   for (int night = 0; night < 2; ++night) {

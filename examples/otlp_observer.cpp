@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// An observer for OpenTelemetry: each wait and each hold becomes a span, one line of OTLP/JSON, as
-// the collector's `otlpjsonfile` receiver reads it. (Debian 12 has no OpenTelemetry for C++. With
-// its SDK, start and end the same spans there.) It needs Debian's nlohmann-json3-dev.
+// An observer for OpenTelemetry. Each wait and each hold becomes a span: one line of OTLP/JSON,
+// which the `otlpjsonfile` receiver of the collector reads. It needs nlohmann-json3-dev. Debian 12
+// has no OpenTelemetry SDK for C++. If you have the SDK, start and end the same spans with it.
 #include <mortise/memory.hpp>
 #include <mortise/mortise.hpp>
 
@@ -24,10 +24,10 @@ using nlohmann::json;
 
 namespace {
 
-/// What a service propagates with each request; here, one for each thread.
+/// The trace context that a service receives with each request. Here each thread has one.
 struct Trace {
   std::string id;      ///< 32 digits
-  std::string parent;  ///< the span that is under way: 16 digits; empty = none
+  std::string parent;  ///< the current span: 16 digits; empty = none
 };
 thread_local Trace current_trace;
 
@@ -47,15 +47,15 @@ std::string random_id(int words) {
 class OtlpObserver final : public mortise::Observer {
  public:
   OtlpObserver(std::string service, std::ostream& out) : service_(std::move(service)), out_(out) {}
-  // On the caller's thread, so its trace is known.
+  // Called on the caller's thread, so the trace is known.
   void wait_ended(const mortise::Event& event, const mortise::Failure& why) noexcept override {
     span("wait", event, current_trace, why.words());
   }
   void released(const mortise::Event& event, mortise::Released outcome) noexcept override {
     const bool certain = outcome == mortise::Released::released;
-    span("hold", event, current_trace, certain ? "" : "lost before its release, or not known");
+    span("hold", event, current_trace, certain ? "" : "lost, or the release is in doubt");
   }
-  // On a thread of the client: the span has a trace of its own.
+  // Called on a thread of the client, so the span has a trace of its own.
   void lost(const mortise::Event& event, const mortise::Failure& why) noexcept override {
     span("hold", event, {}, why.words());
   }
@@ -84,12 +84,13 @@ class OtlpObserver final : public mortise::Observer {
         {"resourceSpans",
          {{{"resource", {{"attributes", {text("service.name", service_)}}}},
            {"scopeSpans", {{{"scope", {{"name", "mortise"}}}, {"spans", {std::move(span)}}}}}}}}};
-    // A name has any bytes: those that are not UTF-8 are replaced.
-    const std::string words = line.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
-    const std::scoped_lock lock(mutex_);  // members are called by several threads at once
-    out_ << words << std::flush;
+    // A name may contain any bytes. Bytes that are not UTF-8 are replaced.
+    const std::string text_of_line =
+        line.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+    const std::scoped_lock lock(mutex_);  // several threads call these members at once
+    out_ << text_of_line << std::flush;
   } catch (const std::exception&) {
-    // A trace without this span is no reason to end a service.
+    // The service goes on if the span cannot be written.
   }
 
   const std::string service_;

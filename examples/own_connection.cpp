@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A Redis that is reached through something of one's own: here the unix socket of a sidecar, as
-// service meshes have it; a tunnel or a proxy is the same. TLS (`rediss://`) would go through it.
+// The program makes the connections to Redis itself, here through the unix socket of a sidecar of a
+// service mesh. A tunnel or a proxy works in the same way. TLS (`rediss://`) goes through it too.
 // usage: own_connection <path of a unix socket that leads to a Redis>
 #include <mortise/mortise.hpp>
 #include <mortise/redis.hpp>
@@ -20,23 +20,24 @@
 namespace {
 
 // [connector]
-// Called on a thread of the library's, for each connection and after each break.
+// The library calls it on a thread of its own, for each connection and after each break.
 int through_sidecar(const std::string& path, const std::string& host, std::uint16_t port) {
-  std::clog << "connecting to " << host << ":" << port << " by " << path << "\n";
+  std::clog << "connecting to " << host << ":" << port << " through " << path << "\n";
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.copy(address.sun_path, sizeof address.sun_path - 1) < path.size()) {
-    throw std::length_error("no unix socket has a path so long");
+    throw std::length_error("the path is too long for a unix socket");
   }
   const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return -1;
-  // A time limit, where the sidecar takes nobody at the moment: connect() has none of its own.
+  // A time limit for a sidecar that accepts no connection: connect() has none of its own.
   const timeval at_most{.tv_sec = 2, .tv_usec = 0};
   ::setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &at_most, sizeof at_most);
   if (::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) return fd;
   const int error = errno;
   ::close(fd);
-  throw std::system_error(error, std::generic_category(), path);  // `unavailable`, with these words
+  throw std::system_error(error, std::generic_category(),
+                          path);  // becomes the text of `unavailable`
 }
 // [/connector]
 
@@ -44,7 +45,7 @@ int through_sidecar(const std::string& path, const std::string& host, std::uint1
 
 int main(int argc, char** argv) try {
   const std::string path = argc > 1 ? argv[1] : "/run/mesh/redis.sock";
-  // The host is the sidecar's to look up: it may mean nothing here.
+  // The sidecar looks the host up. The name may be unknown on this machine.
   mortise::Client client(mortise::redis::backend(
       "redis://redis.orders.mesh", [path](const std::string& host, std::uint16_t port) {
         return through_sidecar(path, host, port);

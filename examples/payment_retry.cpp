@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The bank has charged, and its answer is lost: was the order paid? Whoever runs the payment again
-// is told that it is not the first, and asks the bank before it charges. A scan finds later what
-// failed, or was left by a process that died, and runs that again. usage: payment_retry [url]
+// The bank has charged, and its answer is lost: was the order paid? The next run of the payment
+// knows that it is not the first, and asks the bank before it charges. A later scan finds payments
+// that failed, or whose process died, and runs them again. usage: payment_retry [url]
 #include <mortise/mortise.hpp>
 
 #include <array>
@@ -17,7 +17,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// It charges whatever it is told to charge, also twice; but it can be asked what it has charged.
+// It charges an order again if it is asked again. It can also look up what it has charged.
 class Bank {
  public:
   enum class Mood { well, out_of_reach, silent };
@@ -46,10 +46,10 @@ mortise::Outcome pay(mortise::Client& client, Bank& bank, const std::string& ord
                      Bank::Mood mood) {
   mortise::Once payment = client.make_once("payment/" + order, {.keep = 24h});
   return payment.run([&](mortise::Run& run) {
-    if (run.number() > 1) {  // an earlier run failed, or died: its charge may have gone through
+    if (run.number() > 1) {  // an earlier run failed or died: it may have charged
       if (auto receipt = bank.receipt(order)) return *receipt;
     }
-    return bank.charge(order, mood);  // what it throws is recorded as the failure, and thrown on
+    return bank.charge(order, mood);  // an exception is recorded as the failure, and rethrown
   });
 }
 // [/pay]
@@ -62,8 +62,8 @@ void try_to_pay(mortise::Client& client, Bank& bank, const std::string& order, B
   }
 }
 
-// What a process leaves that dies between the charge and its outcome. (This one does not die, but
-// gives the run back; a dead one's lease would have to end first.)
+// Leaves what a process leaves that dies between the charge and the record of its outcome. (This
+// process gives the run back instead. The lease of a dead process would have to end first.)
 void pay_and_die(mortise::Client& client, Bank& bank, const std::string& order) {
   mortise::Once payment = client.make_once("payment/" + order, {.keep = 24h});
   const mortise::Run run = payment.begin();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A price list is read all the time and written now and then: readers do not wait for each other,
-// and nobody reads half of a new list. std::shared_lock and std::unique_lock, over all processes.
+// Many processes read a price list, and one changes it now and then. Readers do not wait for each
+// other, and no reader sees half of a new list. std::shared_lock and std::unique_lock do it.
 // usage: price_list [url of a store that has readers, such as redis://127.0.0.1]
 #include <mortise/mortise.hpp>
 
@@ -19,7 +19,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Stands for the place where the list is kept: what it is asked and told takes a while.
+/// Stands for the database of the prices. Each access takes a while.
 struct PriceList {
   std::map<std::string, int> cents{{"pen", 120}, {"ink", 450}};
 
@@ -34,14 +34,14 @@ struct PriceList {
 // [readers]
 int sum(mortise::Client& client, const PriceList& list) {
   mortise::ReadWriteLock lock = client.make_read_write_lock("price list");
-  const std::shared_lock reading(lock);  // beside other readers, of all processes
+  const std::shared_lock reading(lock);  // together with the readers of all processes
   std::this_thread::sleep_for(2ms);
   return list.cents.at("pen") + list.cents.at("ink");
 }
 
 void raise(mortise::Client& client, PriceList& list) {
   mortise::ReadWriteLock lock = client.make_read_write_lock("price list");
-  const std::unique_lock writing(lock);  // alone; readers that come later wait behind it
+  const std::unique_lock writing(lock);  // alone; later readers wait until it is done
   list.raise_all();
 }
 // [/readers]

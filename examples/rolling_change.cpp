@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// From another lock to Mortise without a moment with two holders, while instances are replaced one
-// by one: a release in between takes both, the old one first. The other lock is a mutex here; the
-// instances are threads, and two releases at a time are about, as in every rolling change.
+// A service changes from another lock to Mortise while its instances are replaced one by one. There
+// are never two holders, because a release in between takes both locks, the old one first. Here the
+// old lock is a mutex, the instances are threads, and two releases run side by side at a time.
 #include <mortise/mortise.hpp>
 
 #include <atomic>
@@ -19,10 +19,10 @@ namespace {
 using OldLock = std::mutex;
 
 std::atomic<int> inside{0};
-std::atomic<int> meetings{0};
+std::atomic<int> overlaps{0};
 
 void work() {
-  if (++inside > 1) ++meetings;
+  if (++inside > 1) ++overlaps;
   std::this_thread::sleep_for(100us);
   --inside;
 }
@@ -62,9 +62,9 @@ int main() try {
   mortise::Lock lock = client.make_lock("stock");
   OldLock old;
   side_by_side([&] { release_1(old); }, [&] { release_2(old, lock); });
-  side_by_side([&] { release_2(old, lock); }, [&] { release_3(lock); });  // no release 1 is left
-  std::cout << "two changes, " << meetings << " meetings\n";
-  return meetings == 0 ? 0 : 1;
+  side_by_side([&] { release_2(old, lock); }, [&] { release_3(lock); });  // release 1 has ended
+  std::cout << "two changes, " << overlaps << " overlaps\n";
+  return overlaps == 0 ? 0 : 1;
 } catch (const std::exception& e) {
   std::cerr << "rolling_change: " << e.what() << "\n";
   return 2;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Five instances of a service wake up at midnight, and one of them sends the mail of the day. The
-// first is killed in the middle; the next one is told that it is not the first, looks who has got
-// the mail already, and sends the rest. The others are told that it is done. usage: scheduled_job
-// [url of a store that several processes reach]
+// Five instances of a service wake up at midnight, and one of them sends the mail of the day. It is
+// killed in the middle. The next one knows that it is not the first, finds out which readers
+// already have their mail, and sends the rest. The others get its result. usage: scheduled_job [url
+// of a store that several processes reach]
 #include <mortise/mortise.hpp>
 
 #include <fcntl.h>
@@ -32,9 +32,9 @@ using namespace std::chrono_literals;
 
 constexpr std::array<const char*, 5> readers{"ada", "barbara", "edsger", "grace", "leslie"};
 constexpr int did_the_work = 10;
-constexpr int was_told = 11;
+constexpr int got_the_result = 11;
 
-// Mail that has been sent: a line each, which a process that dies leaves whole or not at all.
+// The mail that has been sent, one line each. A process that dies leaves a whole line or none.
 class Outbox {
  public:
   explicit Outbox(std::string path) : path_(std::move(path)) {}
@@ -65,12 +65,12 @@ int wake_up(const std::string& url, const std::string& day, const Outbox& outbox
     for (const char* const reader : readers) {
       if (before.contains(reader)) continue;
       outbox.send(reader);
-      // Here the first instance dies, with a part of the mail on its way.
+      // The first instance dies here, after it has sent a part of the mail.
       if (run.number() == 1 && reader == readers[1]) ::raise(SIGKILL);
     }
     return "all mail is out, by run " + std::to_string(run.number());
   });
-  return outcome.replayed() ? was_told : did_the_work;
+  return outcome.replayed() ? got_the_result : did_the_work;
 }
 // [/job]
 
@@ -101,24 +101,24 @@ bool demonstrate(std::string url) {
   for (pid_t& pid : instances) pid = start(url, day, mail);
   std::map<int, int> ends;
   for (const pid_t pid : instances) ++ends[end_of(pid)];
-  const bool late_one_was_told = end_of(start(url, day, mail)) == was_told;
+  const bool late_one_is_right = end_of(start(url, day, mail)) == got_the_result;
   const std::multiset<std::string> sent = Outbox(mail).sent();
   std::filesystem::remove_all(directory);
   std::cout << "instances: " << ends[-SIGKILL] << " killed in the middle, " << ends[did_the_work]
-            << " finished the work, " << ends[was_told] << " were told that it is done\n"
-            << (late_one_was_told ? "so was one that came late\n" : "one that came late: WRONG\n");
+            << " did the work, " << ends[got_the_result] << " got its result\n"
+            << "a late instance: " << (late_one_is_right ? "got the result too\n" : "WRONG\n");
   const bool each_once = sent == std::multiset<std::string>(readers.begin(), readers.end());
   std::cout << "mail: " << sent.size() << " sent to " << readers.size() << " readers"
             << (each_once ? ", one each\n" : ": WRONG\n");
-  return each_once && late_one_was_told && ends[-SIGKILL] == 1 && ends[did_the_work] == 1 &&
-         ends[was_told] == 3;
+  return each_once && late_one_is_right && ends[-SIGKILL] == 1 && ends[did_the_work] == 1 &&
+         ends[got_the_result] == 3;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) try {
   if (argc == 4) {
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // an instance does not outlive the demonstration
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // ends this instance if the demonstration ends early
     return wake_up(argv[1], argv[2], Outbox(argv[3]));
   }
   return demonstrate(argc > 1 ? argv[1] : "") ? 0 : 1;

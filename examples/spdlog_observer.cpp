@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// An observer for spdlog (Debian: libspdlog-dev): each event is a line of the logger that the
-// service has already, at a level that fits. log_observer.cpp needs no library.
+// An observer for spdlog (Debian: libspdlog-dev). Each event becomes a line of the logger that the
+// service already has, at a level that fits. log_observer.cpp needs no library.
 #include <mortise/memory.hpp>
 #include <mortise/mortise.hpp>
 
@@ -24,30 +24,31 @@ namespace {
 class SpdlogObserver final : public mortise::Observer {
  public:
   explicit SpdlogObserver(std::shared_ptr<spdlog::logger> logger) : logger_(std::move(logger)) {}
-  void waits(const mortise::Event& event) noexcept override {
-    log(spdlog::level::debug, "waits", event);
-  }
-  void wait_ended(const mortise::Event& event, const mortise::Failure& why) noexcept override {
-    log(why ? spdlog::level::info : spdlog::level::debug, "wait_ended", event, why.words());
-  }
-  void granted(const mortise::Event& event) noexcept override {
-    log(spdlog::level::debug, "granted", event);
-  }
   void lost(const mortise::Event& event, const mortise::Failure& why) noexcept override {
-    log(spdlog::level::err, "lost", event, why.text);  // another owner may have worked since
+    log(spdlog::level::err, "lost", event, why.text);  // two owners may have worked at once
   }
   void failed(const mortise::Event& event, const mortise::Failure& why) noexcept override {
     log(spdlog::level::warn, "failed", event, why.words());  // the library tries again
   }
+  void wait_ended(const mortise::Event& event, const mortise::Failure& why) noexcept override {
+    log(why ? spdlog::level::info : spdlog::level::debug, "wait_ended", event, why.words());
+  }
+  // [/spdlog]
+  void waits(const mortise::Event& event) noexcept override {
+    log(spdlog::level::debug, "waits", event);
+  }
+  void granted(const mortise::Event& event) noexcept override {
+    log(spdlog::level::debug, "granted", event);
+  }
   void released(const mortise::Event& event, mortise::Released outcome) noexcept override {
     const bool certain = outcome == mortise::Released::released;
     log(certain ? spdlog::level::debug : spdlog::level::warn,
-        certain ? "released" : "released_in_doubt", event);
+        certain ? "released" : "release_in_doubt", event);
   }
 
  private:
-  // spdlog does not throw: it reports its own errors to its error handler. A name has any bytes,
-  // so it is logged as an escaped string in a log that others parse.
+  // spdlog does not throw: it reports its own errors to its error handler. A name may contain any
+  // bytes, so escape it if another program parses the log.
   void log(spdlog::level::level_enum level, std::string_view what, const mortise::Event& event,
            std::string_view why = {}) noexcept {
     logger_->log(level, "mortise {} name={} label={} token={} took_ms={} why={}", what, event.name,
@@ -57,7 +58,6 @@ class SpdlogObserver final : public mortise::Observer {
 
   std::shared_ptr<spdlog::logger> logger_;
 };
-// [/spdlog]
 
 }  // namespace
 

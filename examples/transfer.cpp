@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Two accounts are locked as one: both or neither, within one time limit, and without a deadlock,
-// although others transfer the other way at the same moment. usage: transfer [url]
+// Locks two accounts together: both or neither, within one time limit. It cannot deadlock, although
+// another thread transfers in the opposite direction. usage: transfer [url]
 #include <mortise/mortise.hpp>
 
 #include <chrono>

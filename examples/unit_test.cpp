@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How to test a service of your own that uses locks: a store inside the test (`memory:`), and a
-// clock that the test moves, so that a lease of half a minute is over at once. No server, no sleep.
+// A unit test of a service that uses locks. The store is inside the test (`memory:`), and the test
+// moves the clock, so a lease of half a minute ends at once. It needs no server and no sleep.
 #include <mortise/memory.hpp>
 #include <mortise/mortise.hpp>
 
@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// The service. It is handed its client, and so does not know which store it is tested with.
+// The service. It gets its client from outside, so a test can give it another store.
 class Shipping {
  public:
   explicit Shipping(mortise::Client& client) : client_(client) {}
@@ -44,7 +44,7 @@ bool test_of_shipping() {
   if (second.begin("7").error() != mortise::Errc::timeout) return false;  // busy
   if (!second.begin("8")) return false;                                   // another order
 
-  clock->advance(31s);  // as if the first instance had stood still
+  clock->advance(31s);  // the lease ends, as if the first instance had been stopped
   if (Shipping::may_post(hold)) return false;
   const mortise::Guard next = second.begin("7");
   return next && next.token() > hold.token();
@@ -55,7 +55,7 @@ bool test_of_shipping() {
 
 int main() try {
   const bool good = test_of_shipping();
-  std::cout << (good ? "the service keeps its promises\n" : "a test failed\n");
+  std::cout << (good ? "all checks passed\n" : "a test failed\n");
   return good ? 0 : 1;
 } catch (const std::exception& e) {
   std::cerr << "unit_test: " << e.what() << "\n";

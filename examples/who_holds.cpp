@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// For whoever is on call: which names are held, by whom and since when, who waits; and the end of
-// one hold, by its token, so that nobody who has come in the meantime is hit.
-// usage: who_holds [url [name token]], such as who_holds redis://127.0.0.1 orders/42 1785...
+// For operators: lists the names that are held, their holders and the number of waiters. It can
+// also end one hold by its token, so that a later holder of the same name is not affected. usage:
+// who_holds [url [name token]], such as who_holds redis://127.0.0.1 orders/42 1785...
 #include <mortise/mortise.hpp>
 
 #include <exception>
@@ -12,7 +12,7 @@
 namespace {
 
 // [list]
-void tell(const mortise::Client& client) {
+void print_holds(const mortise::Client& client) {
   mortise::ListOptions page;
   do {
     const mortise::NamePage names = client.list({}, page);  // {} = every name; or a prefix
@@ -30,8 +30,8 @@ void tell(const mortise::Client& client) {
 // [/list]
 
 // [force]
-// @return whether that very hold was ended. Its client is told at its next renewal; until then it
-// may go on working, and only a store that checks tokens refuses what it writes.
+// @return whether the hold with this token was ended. Its client notices at its next renewal, and
+// may work until then. Only a store that compares tokens refuses what it writes.
 bool end(mortise::Client& client, const std::string& name, mortise::Token token) {
   return !client.force_release(name, {.of = token}).empty();
 }
@@ -43,12 +43,12 @@ int main(int argc, char** argv) try {
   mortise::Client client(argc > 1 ? argv[1] : "memory:");
   if (argc > 3) {
     const bool ended = end(client, argv[2], mortise::Token(std::stoull(argv[3])));
-    std::cout << (ended ? "that hold is over\n" : "there is no such hold any more\n");
+    std::cout << (ended ? "the hold has ended\n" : "no hold has this token\n");
     return ended ? 0 : 1;
   }
-  std::optional<mortise::Lock> own;  // of memory:, which is empty otherwise
+  std::optional<mortise::Lock> own;  // memory: has no other holds
   if (argc < 2) own.emplace(client.make_lock("orders/42", {.label = "till 1"})).lock();
-  tell(client);
+  print_holds(client);
   return 0;
 } catch (const std::exception& e) {
   std::cerr << "who_holds: " << e.what() << "\n";

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Runs a program beside a private server, whose URL is the program's first argument.
+# Starts a private server, and runs a program with the URL of this server as its first argument.
 # Usage: with_server.sh <socket|redis|redlock|zookeeper|postgres> <program> [argument...]
-# `redlock` is three of Redis; `socket` is Redis, too, and the argument is its socket's path alone.
+# `redlock` starts three Redis servers. `socket` starts one Redis server, and the argument is the path of
+# its socket.
 set -euo pipefail
 kind=$1
 program=$2
@@ -11,7 +12,7 @@ directory=$(mktemp -d)
 servers=()
 trap 'kill "${servers[@]}"; wait || true; rm -rf "$directory"' EXIT
 
-# within_10_s <log> <condition...>: waits for it, as long as the server that was started last lives.
+# within_10_s <log> <condition...>: waits for the condition while the newest server lives.
 within_10_s() {
     local log=$1
     shift
@@ -35,7 +36,7 @@ listens() { (: <"/dev/tcp/127.0.0.1/$1"); }
 
 start_zookeeper() {
     local jars=/usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar
-    for _ in 1 2 3; do # another program may have the port
+    for _ in 1 2 3; do # another program may use the port
         port=$((20000 + RANDOM % 10000))
         printf '%s\n' "dataDir=$directory/data$port" "clientPort=$port" tickTime=500 \
             clientPortAddress=127.0.0.1 admin.enableServer=false >"$directory/zoo.cfg"
@@ -48,7 +49,7 @@ start_zookeeper() {
     return 1
 }
 
-start_postgres() { # its programs refuse to run as root
+start_postgres() { # PostgreSQL refuses to run as root
     local bin as=()
     bin=$(find /usr/lib/postgresql -path '*/bin/initdb' | sort -V | tail -n 1 | xargs dirname)
     if [ "$(id -u)" -eq 0 ]; then

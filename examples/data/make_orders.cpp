@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Writes orders.csv: the submissions that an order service gets in a busy hour.
 //
-// Customers click twice, browsers and gateways repeat a request that was slow: of 2,000 orders 900
-// are submitted twice and 50 three times, the copies a few lines apart. Some customers order often.
-// Only the engine of the standard library is used, whose numbers are the same everywhere.
+// Customers click twice, and browsers and gateways repeat a slow request. Of 2,000 orders 900 are
+// submitted twice and 50 three times, the copies a few lines apart. Some customers order often. The
+// program uses only the engine of the standard library, whose numbers are the same on all
+// platforms.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -28,7 +29,7 @@ class Dice {
  public:
   /// @return a number from 0 up to 1.
   double operator()() { return static_cast<double>(engine_() >> 11U) * 0x1p-53; }
-  /// @return one from 0 up to `limit`; the larger `skew`, the more often a small one.
+  /// @return a number from 0 up to `limit`; a larger `skew` returns small numbers more often.
   int below(std::size_t limit, double skew = 1) {
     return static_cast<int>(static_cast<double>(limit) * std::pow((*this)(), skew));
   }
@@ -37,7 +38,7 @@ class Dice {
   std::mt19937_64 engine_{2026};
 };
 
-/// One to four articles, and shipping for small orders.
+/// @return the price of one to four articles, with shipping for small orders.
 int amount(Dice& dice) {
   int total = 0;
   for (int articles = 1 + dice.below(4); articles > 0; --articles) {
@@ -60,11 +61,11 @@ int main(int count, char** arguments) {
   for (std::size_t i = copies.size() - 1; i > 0; --i) {
     std::swap(copies[i], copies[static_cast<std::size_t>(dice.below(i + 1))]);
   }
-  // The moment of a submission is the place of its order in the hour, and a little for each copy.
+  // The moment of a submission is the position of its order in the hour, plus a little for a copy.
   std::vector<std::pair<double, std::string>> lines;
   int number = 117;
   for (int place = 0; place < orders; ++place) {
-    number += dice() < 0.06 ? 2 : 1;  // now and then a cart is given up, its number with it
+    number += dice() < 0.06 ? 2 : 1;  // some carts are given up, and their numbers are not used
     std::array<char, 64> line{};
     const int customer = 1'001 + 7 * dice.below(customers, 1.5);
     std::snprintf(line.data(), line.size(), "A-2026-%06d,C-%d,%d", number, customer, amount(dice));

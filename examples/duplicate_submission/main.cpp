@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Three web workers get 50 payments, each of them four times and all at once: a double click, a
-// browser that sends again, a proxy that is impatient. One worker charges, all four answers are the
+// Three web workers get 50 payments, each payment four times at the same moment: a double click, a
+// browser that sends again, a proxy that repeats. One worker charges, and all four answers have the
 // same receipt. usage: duplicate_submission [url of a store that several processes reach]
 #include "process.hpp"
 #include "worker.hpp"
@@ -47,7 +47,7 @@ std::string body_of(int payment) {
   return "payment " + std::to_string(payment) + ", " + std::to_string(100 + payment) + " cents";
 }
 
-// Each post is a browser of its own, and all begin at one moment.
+// Each post comes from a browser of its own. All begin at the same moment.
 std::vector<Answer> click(const Workers& workers) {
   std::vector<Answer> answers(payments * copies);
   std::latch all(std::ssize(answers));
@@ -101,7 +101,7 @@ bool demonstrate(std::string url, const std::string& directory) {
 
 int main(int argc, char** argv) try {
   if (argc == 4 && std::string(argv[1]) == "--worker") {
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a worker does not outlive the demonstration
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // ends this worker if the demonstration ends early
     return shop::serve(argv[2], argv[3]);
   }
   std::string directory = std::filesystem::temp_directory_path() / "mortise-shop-XXXXXX";

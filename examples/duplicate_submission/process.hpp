@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A web worker in a process of its own: a client of Mortise does not cross fork().
+// A web worker in a process of its own. It is a new program, because a forked child cannot use its
+// parent's client.
 #pragma once
 
 #include <fcntl.h>
@@ -15,7 +16,7 @@
 
 namespace shop {
 
-/// This program once more, as `serve()`; killed at the end.
+/// Runs this program again, as `serve()`. Kills it at the end.
 class Process {
  public:
   Process(std::string url, std::string ledger) {
@@ -41,7 +42,7 @@ class Process {
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
   ~Process() { end(); }
-  /// @return where it listens, on 127.0.0.1.
+  /// @return its port on 127.0.0.1.
   [[nodiscard]] int port() const noexcept { return port_; }
 
  private:

@@ -20,7 +20,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// The bank: slow, and it charges whatever it is told to charge, also twice.
+// The bank is slow, and charges a payment again if it is asked again.
 std::string charge(const std::string& ledger, const std::string& payment) {
   static std::atomic<int> charges{0};
   std::this_thread::sleep_for(5ms);
@@ -70,7 +70,7 @@ int serve(const std::string& url, const std::string& ledger) {
   int listening = -1;
   server.set_socket_options([&](int socket) { listening = socket; });
   const int port = server.bind_to_any_port("127.0.0.1");
-  ::listen(listening, SOMAXCONN);  // cpp-httplib lets five callers wait, and resets more
+  ::listen(listening, SOMAXCONN);  // with cpp-httplib's backlog of five, callers would be reset
   std::cout << port << std::endl;
   return server.listen_after_bind() ? 0 : 1;
 }

@@ -6,24 +6,24 @@
 
 namespace shop {
 
-/// What a payment is sent with, so that it can be sent again: a key of the sender's choice.
+/// The header of a request with a key. The sender chooses the key, and uses it again for a retry.
 inline constexpr const char* key_header = "Idempotency-Key";
-/// What an answer bears that was given before.
+/// The header of an answer that was given before.
 inline constexpr const char* replayed_header = "Idempotent-Replayed";
 
-/// Takes payments by `POST /payments` on a free port of 127.0.0.1, whose number it writes to its
-/// standard output, until it is ended by a signal. Each payment is charged once, however often, and
-/// to however many workers, it is sent:
+/// Takes payments with `POST /payments` on a free port of 127.0.0.1. Writes the port to standard
+/// output, and runs until a signal ends it. Each payment is charged once, even if it is sent
+/// several times and to several workers:
 ///
-/// | answer | when                                                                         |
-/// |--------|------------------------------------------------------------------------------|
-/// | 200    | it is charged, now or before: the receipt, the same bytes each time          |
-/// | 400    | no key                                                                       |
-/// | 409    | another worker is still at it after ten seconds: to be sent again            |
-/// | 422    | the key belongs to a payment of another body                                 |
-/// | 503    | the store cannot be reached: nothing is known, to be sent again              |
+/// | answer | when                                                                          |
+/// |--------|-------------------------------------------------------------------------------|
+/// | 200    | the payment is charged, now or before: the receipt, the same bytes each time  |
+/// | 400    | the request has no key                                                        |
+/// | 409    | another worker still works on it after ten seconds: send it again             |
+/// | 422    | the key belongs to a payment with another body                                |
+/// | 503    | the store cannot be reached, so the result is not known: send it again        |
 /// @param url of the store that the workers share
-/// @param ledger a file; each charge is a line of it
+/// @param ledger a file with one line per charge
 int serve(const std::string& url, const std::string& ledger);
 
 }  // namespace shop

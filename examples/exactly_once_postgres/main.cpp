@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Where the data are in the database of the locks, both commit together: a holder that was replaced
-// cannot commit, and an outcome is remembered exactly where its effect is.
+// If the data are in the database of the locks, both commit together. A stale holder cannot commit,
+// and an outcome is recorded if and only if its effect is committed.
 // usage: exactly_once_postgres postgresql://user@host/database
 #include <mortise/mortise.hpp>
 #include <mortise/postgres.hpp>
@@ -32,7 +32,7 @@ void charge(PGconn* db, mortise::Lock& lock) {
   run(db, "BEGIN");
   mortise::postgres::guard(db, hold);  // first statement; throws `lost` if the hold is over
   run(db, "UPDATE orders SET charges = charges + 1 WHERE id = 42");
-  run(db, "COMMIT");  // nobody else could take the lock before this
+  run(db, "COMMIT");  // no other client could take the lock before this
   // [/guard]
 }
 

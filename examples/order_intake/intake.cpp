@@ -14,13 +14,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// What was accepted is noted and queued in one step: whoever dies here leaves both or neither.
+// Records an accepted order and queues it in one step. A process that dies leaves both or neither.
 constexpr const char* accept_once = R"lua(
 if redis.call('SADD', KEYS[1], ARGV[1]) == 0 then return 0 end
 redis.call('EXPIRE', KEYS[1], 172800)
 return redis.call('RPUSH', KEYS[2], ARGV[1]))lua";
 
-// The bank's book, which knows nothing of what is here: it charges whatever it is told to charge.
+// The bank charges an order again if it is asked again.
 void charge(Intake& intake, int counter, const std::string& order) {
   intake.redis.ask({"RPUSH", intake.name("charges", counter), order});
 }
@@ -49,7 +49,7 @@ void settle(Intake& intake, int counter, const std::string& order, const std::st
 // [/settle]
 
 // [drain]
-/// With the counter's lock. @return whether the day was closed, and each of its orders is settled
+/// Needs the counter's lock. @return whether the day is closed, and each of its orders is done
 bool drain(Intake& intake, int counter, const mortise::Guard& turn, const std::string& dies_over) {
   const bool closed = !intake.redis.ask({"GET", intake.name("closed")}).empty();
   while (!turn.lost().stop_requested()) {
@@ -57,7 +57,7 @@ bool drain(Intake& intake, int counter, const mortise::Guard& turn, const std::s
     if (taken.empty()) break;
     settle(intake, counter, taken.at(1), dies_over);
   }
-  // At the end of the day: what was taken by a worker that died over it is in no list any more.
+  // An order whose worker died is no longer in a list. Find such orders at the end of the day.
   if (!closed) return false;
   for (const std::string& order : intake.redis.ask({"SMEMBERS", intake.name("seen", counter)})) {
     if (turn.lost().stop_requested()) return false;
@@ -85,7 +85,8 @@ void work(Intake& intake, const std::string& dies_over) {
   while (!open.empty()) {
     std::erase_if(open, [&](int counter) {
       mortise::Lock lock = intake.client.make_lock(intake.name("counter", counter), {.lease = 2s});
-      const mortise::Guard turn(lock, {.wait = 0s});  // another worker drains it? To the next one
+      const mortise::Guard turn(lock,
+                                {.wait = 0s});  // if another worker has it, try the next counter
       return turn && drain(intake, counter, turn, dies_over);
     });
     std::this_thread::sleep_for(10ms);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The way of an order through the shop: accepted once at a counter, taken from the counter's list
-// by the one worker that drains it, and charged once.
+// The path of an order through the shop: a counter accepts it once, one worker takes it from the
+// list of the counter, and charges it once.
 #pragma once
 
 #include <mortise/mortise.hpp>
@@ -11,14 +11,14 @@
 
 namespace shop {
 
-/// The customers are spread over so many lists; the orders of one list are charged in turn.
+/// The number of lists. Each customer belongs to one list, whose orders are charged in sequence.
 inline constexpr int counters = 4;
 
-/// What one worker, or one who submits, needs.
+/// The connections of one worker or one sender.
 struct Intake {
   mortise::Client client;
   Redis redis;
-  std::string day;  ///< before the names of all keys; the intake of another day is another one
+  std::string day;  ///< the beginning of all names, so that days do not meet
 
   /// @return the name of a key in Redis.
   [[nodiscard]] std::string name(const std::string& what, int counter = -1) const {
@@ -26,12 +26,13 @@ struct Intake {
   }
 };
 
-/// Accepts an order, once, however often and by however many it is submitted.
+/// Accepts an order once, even if several senders submit it several times.
 /// @return whether it is new
 bool submit(Intake& intake, int counter, const std::string& order);
 
-/// Drains the counters, beside other workers, until the day is closed and each order is settled.
-/// @param dies_over a worker that charges this order as the first one is killed behind the charge
+/// Drains the counters, together with other workers, until the day is closed and every order is
+/// done.
+/// @param dies_over the first worker that charges this order is killed after the charge
 void work(Intake& intake, const std::string& dies_over);
 
 }  // namespace shop

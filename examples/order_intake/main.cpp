@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Orders come in over lists of Redis, each of them twice, and are worked off by three processes.
-// Three things keep them once: a set refuses at the door what was accepted before, a lock has one
-// worker at a list, so that the orders of a customer stay in turn, and Once remembers what is done,
-// although a worker is killed between a charge and its note of it.
-// usage: order_intake <host:port, or the path of a socket> [url of another store for locks]
+// Orders arrive in lists of Redis, each order twice, and three processes charge them. Each order is
+// charged once: a set refuses an order that was accepted before. A lock lets one worker at a time
+// take orders from a list, so that the orders of a customer keep their sequence. Once remembers
+// which orders are done, although a worker is killed between a charge and the record of it. usage:
+// order_intake <host:port, or the path of a socket> [url of another store for locks]
 #include "intake.hpp"
 
 #include <spawn.h>
@@ -36,7 +36,7 @@ std::string order_of(int number) {
 
 int counter_of(int number) { return number % 8 % shop::counters; }
 
-// A client does not cross fork(): each worker is a program of its own.
+// A forked child cannot use its parent's client, so each worker is a program of its own.
 pid_t start(std::vector<std::string> words) {
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
@@ -48,7 +48,7 @@ pid_t start(std::vector<std::string> words) {
   return pid;
 }
 
-/// All orders, as many times as each is submitted, at once. @return how many were accepted
+/// Submits all orders, each `copies` times, at once. @return how many were accepted
 int submit_all(const std::string& where, const std::string& url, const std::string& day) {
   std::atomic<int> accepted{0};
   std::vector<std::jthread> browsers;
@@ -64,7 +64,7 @@ int submit_all(const std::string& where, const std::string& url, const std::stri
   return accepted;
 }
 
-/// @return whether the bank was told of each order once, and in turn.
+/// @return whether the bank has charged each order once, and in sequence.
 bool each_once(shop::Intake& intake) {
   bool right = true;
   for (int counter = 0; counter < shop::counters; ++counter) {
@@ -99,7 +99,7 @@ bool demonstrate(const std::string& where, const std::string& url) {
   const bool right = each_once(intake);
   std::cout << orders * copies << " submissions of " << orders << " orders: " << accepted
             << " accepted; workers: " << killed << " killed, " << done << " done\n"
-            << (right ? "each order charged once, and in turn\n" : "the charges are WRONG\n");
+            << (right ? "each order charged once, and in sequence\n" : "the charges are WRONG\n");
   return right && accepted == orders && killed == 1 && done == workers - 1;
 }
 
@@ -108,7 +108,7 @@ bool demonstrate(const std::string& where, const std::string& url) {
 int main(int argc, char** argv) try {
   const std::vector<std::string> words(argv + 1, argv + argc);
   if (words.size() == 4 && words[0] == "--worker") {
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a worker does not outlive the demonstration
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // ends this worker if the demonstration ends early
     shop::Intake intake{mortise::Client(words[2]), shop::Redis(words[1]), words[3]};
     shop::work(intake, dies_over);
     return 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The shop's own connection to its Redis, by hiredis.
+// The shop's own connection to its Redis, with hiredis.
 #pragma once
 
 #include <hiredis/hiredis.h>
@@ -15,8 +15,8 @@ class Redis {
   /// @param where "host:port", or the path of a socket
   /// @throws std::runtime_error
   explicit Redis(const std::string& where);
-  /// Sends a command, and waits for its answer.
-  /// @return the texts and numbers of the answer; empty where it is nil
+  /// Sends a command, and waits for its reply.
+  /// @return the texts and numbers of the reply; empty if the reply is nil
   /// @throws std::runtime_error
   std::vector<std::string> ask(const std::vector<std::string>& words);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Orders and locks in one PostgreSQL database: each order is submitted several times at once, some
-// workers stand still for longer than their lease, and no order is charged twice, because the hold
-// is checked inside the transaction that charges it. --no-guard shows what the lock alone is worth.
+// Orders and locks are in one PostgreSQL database. Each order is submitted several times at once,
+// and some workers pause for longer than their lease. No order is charged twice, because the
+// transaction that charges it also checks the hold. --no-guard shows the result without this check.
 // usage: order_payment_postgres <postgresql://user@host/database> [--no-guard]
 #include <mortise/mortise.hpp>
 #include <mortise/postgres.hpp>
@@ -39,7 +39,7 @@ class Database {
   }
   [[nodiscard]] PGconn* handle() const noexcept { return connection_.get(); }
 
-  /// @return the only value of the answer, if there is one.
+  /// @return the value of the only row, or an empty string.
   std::string run(const std::string& sql) {
     const std::unique_ptr<PGresult, decltype(&PQclear)> result(PQexec(handle(), sql.c_str()),
                                                                &PQclear);
@@ -60,21 +60,20 @@ struct Tally {
   std::atomic<int> refused{0};  // the hold was over when the transaction began
 };
 
-/// Charges an order once, whoever else tries. @return false: to be tried again
-bool charge(Database& db, mortise::Lock& lock, int order, bool guarded, bool stands_still,
-            Tally& tally) {
+/// Charges an order once, even if other workers try. @return false: try again
+bool charge(Database& db, mortise::Lock& lock, int order, bool guarded, bool pauses, Tally& tally) {
   const mortise::Guard hold(lock);
-  if (stands_still && order % 2 == 0) std::this_thread::sleep_for(lease * 3 / 2);
+  if (pauses && order % 2 == 0) std::this_thread::sleep_for(lease * 3 / 2);
   const std::string id = std::to_string(order);
   db.run("BEGIN");
   try {
     // [guard]
-    // Nobody else gets the lock before this transaction is over; without the hold it fails here.
+    // No other client gets the lock before this transaction ends. If the hold is over, this fails.
     if (guarded) mortise::postgres::guard(db.handle(), hold);
     // [/guard]
     const bool open = db.run("SELECT state FROM payment WHERE id = " + id) == "new";
-    // As a machine that is paused does, just here.
-    if (stands_still) std::this_thread::sleep_for(lease * 3 / 2);
+    // Pauses here, as a machine can at any moment.
+    if (pauses) std::this_thread::sleep_for(lease * 3 / 2);
     if (open) {
       db.run("UPDATE payment SET state = 'charged', charges = charges + 1 WHERE id = " + id);
     }
@@ -96,9 +95,9 @@ void work(const std::string& url, mortise::Client& client, const std::vector<int
     const int order = submissions[mine];
     mortise::Lock lock =
         client.make_lock("payment/" + std::to_string(order), {.lease = lease, .renew = false});
-    // Every seventh submission meets a worker that stands still.
-    bool stands_still = mine % 7 == 0;
-    while (!charge(db, lock, order, guarded, stands_still, tally)) stands_still = false;
+    // The worker of every seventh submission pauses.
+    bool pauses = mine % 7 == 0;
+    while (!charge(db, lock, order, guarded, pauses, tally)) pauses = false;
   }
 }
 
@@ -114,7 +113,7 @@ int sell(const std::string& url, bool guarded) {
   for (int copy = 0; copy < submissions_of_each; ++copy) {
     for (int order = 1; order <= orders; ++order) submissions.push_back(order);
   }
-  // The copies of an order come close together, as from a customer who clicks twice.
+  // The copies of an order arrive together, as if a customer clicked twice.
   std::sort(submissions.begin(), submissions.end());
 
   mortise::Client client(url);

@@ -14,7 +14,7 @@ Account::Account(const std::filesystem::path& directory, const std::string& cust
       balance_file_(balance_path(directory, customer)) {
   if (!ledger_.charges().empty()) refuse_older_than(ledger_.charges().back().token);
   recover();
-  // Our token has to be there before we decide anything: it shuts out a predecessor that sleeps.
+  // Write this token before any decision: it excludes an earlier holder that is paused.
   balance_.token = token_;
   balance_file_.write(balance_);
 }
@@ -34,8 +34,7 @@ void Account::recover() {
     balance_ = *found;
     return;
   }
-  // A torn balance does not say how far it had come; all but the last charge were completed when
-  // the last one was begun.
+  // A torn balance has no count. All charges but the last were complete when the last one began.
   const std::size_t known =
       found ? found->entries : charges.size() - std::min<std::size_t>(charges.size(), 1);
   for (std::size_t i = known; i < charges.size(); ++i) completed_.push_back(charges[i].order);

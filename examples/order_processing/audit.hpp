@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The verification: reads the plain files when all is over, and compares them with what was
-// submitted. It believes no worker.
+// The verification. It reads the plain files at the end and compares them with the submissions. It
+// uses nothing that a worker reports.
 #pragma once
 
 #include "submissions.hpp"
@@ -21,7 +21,7 @@ struct Audit {
   std::size_t lost = 0;   ///< not at all
   std::size_t customers = 0;
   std::size_t wrong = 0;  ///< customers whose balance is not the sum of their distinct orders
-  std::int64_t overcharged = 0;  ///< cents that the customers were charged too much, all in all
+  std::int64_t overcharged = 0;  ///< cents that the customers were charged too much, in total
 
   [[nodiscard]] bool right() const noexcept { return once == distinct && twice == 0 && wrong == 0; }
   /// @return "orders: 3000 submitted, 2000 distinct, 2000 charged once, ..."

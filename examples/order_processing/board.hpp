@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The board that all processes see: shared memory with the figures of the run and the outcome of
-// each submission. It observes; nothing that protects orders or customers is here.
+// The board that all processes see: shared memory with the counts of the run and the outcome of
+// each submission. It only observes. It does not protect orders or customers.
 #pragma once
 
 #include <array>
@@ -12,34 +12,34 @@
 
 namespace shop {
 
-/// What became of a submission; open = not finished, also where its process died over it.
+/// The outcome of a submission; open = not finished, even if its process died.
 enum class Outcome : std::uint8_t {
   open,
   charged,
-  told,   ///< a duplicate, which got the receipt of its order
-  found,  ///< one whose order was found in the ledger
+  replayed,  ///< a duplicate that got the recorded receipt of its order
+  found,     ///< its order was already in the ledger
 };
 
-/// What one process did, over all its lives.
+/// The counts of one process, restarts included.
 struct Figures {
   std::atomic<std::uint64_t> charged{0};
-  std::atomic<std::uint64_t> told{0};
+  std::atomic<std::uint64_t> replayed{0};
   std::atomic<std::uint64_t> found{0};
-  std::atomic<std::uint64_t> repaired{0};      ///< charges that it found half done, and completed
-  std::atomic<std::uint64_t> started_over{0};  ///< a lock or an answer was lost
+  std::atomic<std::uint64_t> repaired{0};      ///< charges of others that it completed
+  std::atomic<std::uint64_t> started_over{0};  ///< after a lost lock or reply
   std::atomic<std::uint64_t> waits{0};         ///< locks that it got after more than a millisecond
   std::atomic<std::int64_t> longest_wait{0};   ///< nanoseconds
 };
 
 /// The crash of the run.
 struct Crash {
-  std::atomic<bool> taken{false};              ///< a thread has been chosen to stand still
-  std::atomic<std::uint64_t> submission{0};    ///< and does so at this one, counted from 1
+  std::atomic<bool> taken{false};              ///< a thread has been chosen for the crash
+  std::atomic<std::uint64_t> submission{0};    ///< the submission at which it stops, from 1
   std::atomic<std::uint64_t> completed_by{0};  ///< process (from 1) that completed its charge
   std::atomic<std::int64_t> completed_at{0};   ///< and when: nanoseconds of the steady clock
 };
 
-/// @return the steady clock, which is the same for all processes of a machine, in nanoseconds.
+/// @return the steady clock in nanoseconds. All processes of a machine share this clock.
 [[nodiscard]] inline std::int64_t now_ns() {
   return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
@@ -48,11 +48,12 @@ class Board {
  public:
   static constexpr std::size_t most_processes = 32;
   struct Page {
-    std::atomic<std::int64_t> started_at{0};  ///< `now_ns()`; 0 = the doors are still closed
+    std::atomic<std::int64_t> started_at{0};  ///< `now_ns()`; 0 = not started yet
     Crash crash;
     std::array<Figures, most_processes> figures;
   };
-  static_assert(std::atomic<std::int64_t>::is_always_lock_free, "else it would not work shared");
+  static_assert(std::atomic<std::int64_t>::is_always_lock_free,
+                "atomics in shared memory must not use a lock");
 
   enum class How { create, join };
   /// @throws std::system_error
@@ -65,7 +66,7 @@ class Board {
   [[nodiscard]] std::atomic<Outcome>& outcome(std::size_t submission) const noexcept {
     return outcomes_[submission];
   }
-  /// @return how many submissions are not open any more.
+  /// @return how many submissions are finished.
   [[nodiscard]] std::size_t finished() const noexcept;
 
  private:

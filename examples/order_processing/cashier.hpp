@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Charges orders, each once, whoever else tries at the same moment. This is the file to read for
-// how keys with a memory and locks are used.
+// Charges each order once, even if several processes try at the same moment. Read this file first:
+// it shows how Once and locks are used.
 #pragma once
 
 #include <mortise/mortise.hpp>
@@ -17,15 +17,15 @@
 
 namespace shop {
 
-/// Who wants to know what happens in a charge.
+/// Callbacks during a charge.
 struct Witness {
   /// The ledger has the charge, and the balance does not.
   std::function<void()> between;
-  /// Charges of others were found half done, and completed.
+  /// Charges that an earlier holder began were completed.
   std::function<void(const std::vector<std::string>& orders)> completed;
 };
 
-/// @return whether the store has keys with a memory; a quorum of Redis has none.
+/// @return whether the store has Once. `redlock:` does not have it.
 [[nodiscard]] bool remembers(const mortise::Client& client);
 
 /// One for each process. Thread-safe.
@@ -34,7 +34,7 @@ class Cashier {
   /// @param url of the store; empty = work without locks
   Cashier(std::filesystem::path directory, const std::string& url, Figures& figures);
 
-  /// @return what became of it; `open`: to be started over
+  /// @return the outcome; `open`: try again
   [[nodiscard]] Outcome charge(const Submission& submission, const Witness& witness);
 
  private:
@@ -45,10 +45,10 @@ class Cashier {
   void note_wait(std::int64_t took);
 
   const std::filesystem::path directory_;
-  const std::string orders_;  // what the names of keys and locks of orders begin with
+  const std::string orders_;  // the beginning of the names of keys and locks of orders
   Figures& figures_;
   std::optional<mortise::Client> client_;  // none = the run without locks
-  bool remembers_ = false;                 // the store has keys with a memory, see remembers()
+  bool remembers_ = false;                 // see remembers()
 };
 
 }  // namespace shop

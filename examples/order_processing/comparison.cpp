@@ -24,11 +24,11 @@ int judge(const Result& without, const Result* with, With what) {
     return wrong;
   }
   if (with == nullptr) {
-    std::cout << "\nThat is what happens without locks.\n";
+    std::cout << "\nThis happens without locks.\n";
     return right;
   }
   if (!with->audit.right()) {
-    std::cout << "\nWrong: there is damage although the locks were used.\n";
+    std::cout << "\nWrong: there is damage although locks were used.\n";
     return wrong;
   }
   if (!with->killed) {
@@ -40,9 +40,9 @@ int judge(const Result& without, const Result* with, With what) {
             << "   without locks: " << damage.twice << " orders charged twice, " << damage.wrong
             << " of " << damage.customers << " balances wrong, " << money(damage.overcharged)
             << " paid too much\n"
-            << "   with locks:    nothing of that kind. The locks kept them apart, "
-            << (what == With::locks_and_memory ? "the keys remembered.\n"
-                                               : "the ledger remembered.\n");
+            << "   with locks:    no damage. The locks kept the charges apart, and "
+            << (what == With::locks_and_memory ? "the keys remembered the receipts.\n"
+                                               : "the ledger remembered the orders.\n");
   return right;
 }
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The two runs beside each other: without locks, and with them.
+// Compares the two runs: without locks, and with locks.
 #pragma once
 
 #include "audit.hpp"
 
 namespace shop {
 
-/// What protects a run.
+/// The protection of a run.
 enum class With { nothing, locks, locks_and_memory };
 
 struct Result {
@@ -17,10 +17,10 @@ struct Result {
 inline constexpr int right = 0;
 inline constexpr int wrong = 1;
 
-/// Says what the runs show.
+/// Prints the result of the comparison.
 /// @param with null: there was only the run without locks
-/// @param what protected that one
-/// @return `right` if they show what they are to show
+/// @param what the protection of the run with locks
+/// @return `right` if the first run has damage, and the second has none
 [[nodiscard]] int judge(const Result& without, const Result* with, With what);
 
 }  // namespace shop

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What one customer was charged: the two plain files of it, a ledger with one line a charge, and
-// the balance. The ledger is the truth; the balance can always be worked out from it. Neither knows
-// of other processes: both are read and written under the customer's lock only.
+// The two plain files of a customer: a ledger with one line per charge, and the balance. The ledger
+// is the truth, and the balance can be calculated from it. The files do not protect themselves:
+// they are read and written under the customer's lock only.
 #pragma once
 
 #include "plain_file.hpp"
@@ -29,29 +29,29 @@ class Ledger {
   [[nodiscard]] const std::vector<Charge>& charges() const noexcept { return charges_; }
   [[nodiscard]] bool has(std::string_view order) const;
   [[nodiscard]] std::int64_t total() const;
-  /// Adds a line, and removes first what a killed process may have left torn.
+  /// Removes a torn line that a killed process may have left, and adds a line.
   void append(const Charge& charge);
 
  private:
   PlainFile file_;
   std::vector<Charge> charges_;
   std::size_t whole_ = 0;  // bytes of whole lines
-  bool torn_ = false;      // and there is something behind them
+  bool torn_ = false;      // a torn line follows them
 };
 
-/// How far the ledger was added up.
+/// The sum of the first lines of the ledger.
 struct Balance {
   std::int64_t cents = 0;
-  std::size_t entries = 0;  ///< lines of the ledger that are contained
+  std::size_t entries = 0;  ///< the number of these lines
   std::uint64_t token = 0;  ///< of the newest hold that opened the account
 };
 
-/// One line of fixed width, written over the earlier one.
+/// A file with one line of fixed width, which is overwritten.
 class BalanceFile {
  public:
   explicit BalanceFile(const std::filesystem::path& path)
       : file_(path, PlainFile::Writes::at_the_beginning) {}
-  /// @return nothing for a new file, and for one that was torn.
+  /// @return empty for a new file, and for a torn line.
   [[nodiscard]] std::optional<Balance> read() const;
   void write(const Balance& balance);
 
@@ -59,12 +59,12 @@ class BalanceFile {
   PlainFile file_;
 };
 
-/// Where the files of a customer are, below a run's directory.
+/// The paths of a customer's files in the directory of a run.
 [[nodiscard]] std::filesystem::path ledger_path(const std::filesystem::path& directory,
                                                 const std::string& customer);
 [[nodiscard]] std::filesystem::path balance_path(const std::filesystem::path& directory,
                                                  const std::string& customer);
-/// Makes the folders of those paths.
+/// Makes the folders of these paths.
 void make_folders(const std::filesystem::path& directory);
 
 }  // namespace shop

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Orders are charged exactly once although they are submitted twice, at the same moment, to
-// different processes, and although one of these is killed in the middle of a charge. Without locks
-// the same program, with the same crash, does damage; run it and see. How locks, and keys with a
-// memory, are used: cashier.cpp.
+// Charges each order exactly once, although orders are submitted twice, at the same moment, to
+// different processes, and although one process is killed in the middle of a charge. Without locks
+// the same program with the same crash does damage. cashier.cpp shows how locks and Once are used.
 #include <mortise/mortise.hpp>
 
 #include "audit.hpp"
@@ -63,14 +62,14 @@ Result run(const Options& options, const std::vector<shop::Submission>& submissi
   return {audit, story.killed_at != 0};
 }
 
-// So that a URL that cannot work is refused here, in one place, before anything starts.
+// Refuses a URL that cannot work, before a worker starts.
 With check_store(const std::string& url) {
   mortise::Client client(url);
   client.check(std::chrono::seconds(5));
   return shop::remembers(client) ? With::locks_and_memory : With::locks;
 }
 
-// The URL as it may be shown: it can hold a password.
+// The URL without user and password, for the terminal.
 std::string without_credentials(const std::string& url) {
   const std::size_t slashes = url.find("//");
   const std::size_t at =
@@ -102,7 +101,7 @@ int demonstrate(Options options) {
 }
 
 int work(const Options& options) {
-  // A worker does not outlive its supervisor, however that ends.
+  // Ends this worker when its supervisor ends.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   return shop::Worker(options).run();
 }

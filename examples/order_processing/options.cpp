@@ -21,19 +21,19 @@ std::size_t number(const std::string& option, const std::string& text, std::size
   return value;
 }
 
-// A server inside one process cannot exclude another process: the run would be damaged, rightly.
+// A store inside one process cannot exclude another process.
 void refuse_memory(const std::string& url) {
   std::string scheme = url.substr(0, url.find(':'));
   std::transform(scheme.begin(), scheme.end(), scheme.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   if (scheme == "memory") {
     throw BadInput(
-        "--url memory: makes no sense here: its locks live inside one process, and this example "
-        "needs them between processes; try file:///tmp/locks?create=yes");
+        "--url memory: cannot work here: its locks are inside one process, and this example has "
+        "several; try file:///tmp/locks?create=yes");
   }
 }
 
-// Hands out the arguments one by one.
+// Reads the arguments one by one.
 class Reader {
  public:
   explicit Reader(const std::vector<std::string>& arguments) : arguments_(arguments) {}
@@ -107,19 +107,18 @@ std::vector<std::string> worker_arguments(const Options& options, const WorkerRo
 const char* usage() noexcept {
   return "usage: order_processing [option...]\n"
          "\n"
-         "Charges orders that were submitted twice, from several processes at once, one of which "
-         "is\n"
-         "killed in the middle: first without locks, then with locks.\n"
+         "Charges orders that were submitted twice, in several processes at once. One process is\n"
+         "killed in the middle. The program does this without locks first, and then with locks.\n"
          "\n"
          "  --orders FILE    submissions: order,customer,amount_cents\n"
-         "  --url URL        where the locks live (default: a directory of this run)\n"
+         "  --url URL        the store of the locks (default: a directory of this run)\n"
          "  --processes N    worker processes (4)\n"
          "  --threads N      threads in each (4)\n"
-         "  --rate N         submissions a second (3000); 0 = as fast as possible\n"
+         "  --rate N         submissions per second (3000); 0 = as fast as possible\n"
          "  --no-lock        only the run without locks\n"
-         "  --keep           leave the files for a look\n"
+         "  --keep           keep the files\n"
          "\n"
-         "Exit code: 0 right, 1 damage with locks, or none without, 2 bad arguments.\n";
+         "Exit code: 0 as expected, 1 damage with locks or none without, 2 bad arguments.\n";
 }
 
 }  // namespace shop

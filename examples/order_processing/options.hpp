@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The command line: what the user says, and what the program says to the workers that it starts.
+// The command line of the user, and the one of the workers that the program starts.
 #pragma once
 
 #include <cstddef>
@@ -10,25 +10,25 @@
 
 namespace shop {
 
-/// An argument or an input file that makes no sense; the text names it. Exit code 2.
+/// An argument or an input file is wrong. The text names it. Exit code 2.
 class BadInput : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// What one worker process is told besides.
+/// The additional arguments of a worker.
 struct WorkerRole {
   std::size_t process = 0;  ///< which of the processes, from 0
-  std::string directory;    ///< where the accounts and the board are
+  std::string directory;    ///< of the accounts and the board
   bool locks = true;
 };
 
 struct Options {
   std::string orders = MORTISE_EXAMPLES_DATA "/orders.csv";
-  std::string url;  ///< empty = a directory of lock files beside the accounts
+  std::string url;  ///< empty = a directory of lock files next to the accounts
   std::size_t processes = 4;
   std::size_t threads = 4;
-  std::size_t rate = 3'000;  ///< submissions that arrive in a second; 0 = all are there at once
+  std::size_t rate = 3'000;  ///< submissions per second; 0 = all arrive at once
   bool only_without_locks = false;
   bool keep = false;
   bool help = false;
@@ -38,7 +38,7 @@ struct Options {
 /// @throws BadInput
 [[nodiscard]] Options parse_options(const std::vector<std::string>& arguments);
 
-/// @return the arguments that make `parse_options()` answer the same for a worker.
+/// @return the arguments from which `parse_options()` makes the same options for a worker.
 [[nodiscard]] std::vector<std::string> worker_arguments(const Options& options,
                                                         const WorkerRole& role);
 

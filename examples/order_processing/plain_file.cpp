@@ -13,7 +13,7 @@
 namespace shop {
 namespace {
 
-// FNV-1a: enough to notice a torn line, no defence against malice.
+// FNV-1a detects a torn line. It does not protect against an attacker.
 std::string checksum(std::string_view text) {
   std::uint32_t hash = 2166136261U;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A file as any program uses it: read it, write at its beginning or its end. It takes no lock and
-// promises nothing about other processes; what protects it is the lock that its user holds.
+// A file as any program uses it: read it, write at its beginning or its end. It takes no lock. The
+// lock that its user holds protects it from other processes.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace shop {
 class PlainFile {
  public:
   enum class Writes { at_the_beginning, at_the_end };
-  /// Opens it for reading and writing, and makes it where it does not exist.
+  /// Opens the file for reading and writing, and creates it if it does not exist.
   PlainFile(const std::filesystem::path& path, Writes writes);
   PlainFile(const PlainFile&) = delete;
   PlainFile& operator=(const PlainFile&) = delete;
@@ -32,11 +32,10 @@ class PlainFile {
   int descriptor_;
 };
 
-/// Ends a line with a checksum. A process may be killed in the middle of a write, and a plain file
-/// does not promise that a write happens as a whole: the checksum tells a whole line from a torn
-/// one.
+/// Adds a checksum to a line. A process may be killed in the middle of a write, and a write to a
+/// plain file is not atomic. The checksum shows whether a line is complete.
 [[nodiscard]] std::string seal(const std::string& words);
-/// @return the words of a sealed line (without its end of line); nothing for a torn one.
+/// @return the text of a sealed line (without its end of line); empty for a torn line.
 [[nodiscard]] std::optional<std::string> unseal(std::string_view line);
 
 }  // namespace shop

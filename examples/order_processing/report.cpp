@@ -13,10 +13,10 @@ namespace {
 
 constexpr const char* erase_line = "\r\033[K";
 
-// The figures of a process, or of all.
+// The counts of one process, or of all.
 struct Row {
   std::uint64_t charged = 0;
-  std::uint64_t told = 0;
+  std::uint64_t replayed = 0;
   std::uint64_t found = 0;
   std::uint64_t repaired = 0;
   std::uint64_t waits = 0;
@@ -25,7 +25,7 @@ struct Row {
 
   void add(const Figures& figures) {
     charged += figures.charged;
-    told += figures.told;
+    replayed += figures.replayed;
     found += figures.found;
     repaired += figures.repaired;
     waits += figures.waits;
@@ -47,8 +47,8 @@ std::string milliseconds(std::int64_t nanoseconds) {
 }
 
 void print_row(std::ostream& out, const std::string& name, const Row& row, bool locks) {
-  out << "   " << std::setw(7) << name << std::setw(10) << row.charged << std::setw(8) << row.told
-      << std::setw(8) << row.found << std::setw(11) << row.repaired << std::setw(14)
+  out << "   " << std::setw(7) << name << std::setw(10) << row.charged << std::setw(11)
+      << row.replayed << std::setw(8) << row.found << std::setw(11) << row.repaired << std::setw(14)
       << (locks ? std::to_string(row.waits) : "-") << std::setw(15)
       << (locks ? milliseconds(row.longest_wait) : "-") << "\n";
 }
@@ -67,7 +67,7 @@ void Progress::show(const Board& board) {
   std::uint64_t duplicates = 0;
   for (const Figures& figures : board->figures) {
     charged += figures.charged;
-    duplicates += figures.told + figures.found;
+    duplicates += figures.replayed + figures.found;
   }
   const std::size_t finished = board.finished();
   if (terminal_) {
@@ -83,7 +83,7 @@ void Progress::show(const Board& board) {
   out_ << (terminal_ ? "" : "\n") << std::flush;
 }
 
-void Progress::say(const std::string& line) {
+void Progress::print(const std::string& line) {
   out_ << (terminal_ ? erase_line : "") << "   " << line << "\n" << std::flush;
 }
 
@@ -93,7 +93,7 @@ void Progress::end() {
 
 void print_table(std::ostream& out, const Board& board, std::size_t processes, bool locks,
                  std::size_t submissions, const Story& story) {
-  out << "\n   process   charged    told   found   repaired  waits > 1 ms   longest wait\n";
+  out << "\n   process   charged   replayed   found   repaired  waits > 1 ms   longest wait\n";
   const Row all = sum(board);
   for (std::size_t i = 0; i < processes; ++i) {
     Row row;
@@ -104,33 +104,35 @@ void print_table(std::ostream& out, const Board& board, std::size_t processes, b
   const double seconds = static_cast<double>(story.took.count()) / 1e9;
   out << "   " << submissions << " submissions in " << std::fixed << std::setprecision(2) << seconds
       << " s: " << std::setprecision(0) << static_cast<double>(submissions) / seconds
-      << " a second\n";
+      << " per second\n";
   if (all.started_over != 0) {
     out << "   " << all.started_over
-        << " times a lock or an answer was lost, and the work begun anew\n";
+        << " times a lock or a reply was lost, and the work was repeated\n";
   }
 }
 
 void print_recovery(std::ostream& out, const Board& board, const Story& story) {
   const Crash& crash = board->crash;
   if (story.killed_at == 0 || crash.completed_by == 0) return;
-  out << "   The charge that the killed process had begun was completed by process "
-      << crash.completed_by << ", " << milliseconds(crash.completed_at - story.killed_at)
-      << " after the kill.\n";
+  out << "   Process " << crash.completed_by
+      << " completed the charge that the killed process had begun, "
+      << milliseconds(crash.completed_at - story.killed_at) << " after the kill.\n";
 }
 
 void print_roles(std::ostream& out, const Board& board, bool remembers) {
   const Row all = sum(board);
   if (remembers) {
-    out << "   The keys remembered: " << all.told << " submissions were told the receipt of their "
-        << "order, and took no lock.\n   Runs that came after one without an end, and found its "
-        << "charge: " << all.found << ".\n";
+    out << "   " << all.replayed
+        << " submissions got the recorded receipt of their order, and took "
+        << "no lock.\n   Runs that followed a killed run, and found its charge: " << all.found
+        << ".\n";
   } else {
-    out << "   This store has locks and no memory: " << all.found
-        << " submissions took their order's lock\n   and found its charge in the ledger.\n";
+    out << "   This store does not have Once: " << all.found
+        << " submissions took the lock of their "
+        << "order,\n   and found its charge in the ledger.\n";
   }
   out << "   The customers' locks kept the charges of an account apart.\n   Charges that a killed "
-      << "process had begun, and the next holder completed: " << all.repaired << ".\n";
+      << "process began, and the next holder completed: " << all.repaired << ".\n";
 }
 
 }  // namespace shop

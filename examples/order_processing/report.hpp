@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What is shown of a run: while it goes on, one line that is updated in place on a terminal, a line
-// now and then elsewhere; when it is over, a table of the processes, and how the crash ended.
+// The output of a run. During the run: one line that is updated in place on a terminal, or a line
+// every half second elsewhere. After the run: a table of the processes, and the end of the crash.
 #pragma once
 
 #include "board.hpp"
@@ -15,11 +15,11 @@ namespace shop {
 class Progress {
  public:
   Progress(std::ostream& out, bool terminal, std::size_t submissions);
-  /// Shows how far it is.
+  /// Shows the number of finished submissions.
   void show(const Board& board);
-  /// Says something that stays.
-  void say(const std::string& line);
-  /// Takes the line in place away.
+  /// Prints a line that stays.
+  void print(const std::string& line);
+  /// Removes the line that is updated in place.
   void end();
 
  private:
@@ -33,15 +33,15 @@ class Progress {
 
 struct Story;
 
-/// @param locks whether the run had locks, so that there is something to say about waiting
+/// @param locks whether the run had locks; only then it prints the waits
 void print_table(std::ostream& out, const Board& board, std::size_t processes, bool locks,
                  std::size_t submissions, const Story& story);
 
-/// What the locks did, and what the memory.
-/// @param remembers whether the store has keys with a memory
+/// Prints what the locks did, and what Once did.
+/// @param remembers whether the store has Once
 void print_roles(std::ostream& out, const Board& board, bool remembers);
 
-/// Who completed the charge that the killed process had begun, and when.
+/// Prints which process completed the charge of the killed process, and when.
 void print_recovery(std::ostream& out, const Board& board, const Story& story);
 
 }  // namespace shop

@@ -12,7 +12,7 @@
 namespace shop {
 namespace {
 
-constexpr std::int64_t most_cents = 100'000'000'000;  // sums of many still fit 64 bits
+constexpr std::int64_t most_cents = 100'000'000'000;  // sums of many amounts still fit 64 bits
 
 bool is_name(std::string_view text) {
   constexpr std::string_view allowed =
@@ -63,8 +63,8 @@ std::vector<Submission> read_submissions(const std::filesystem::path& path) {
 std::vector<std::vector<Task>> deal(const std::vector<Submission>& submissions,
                                     std::size_t processes) {
   struct Order {
-    std::size_t rank = 0;    // the how-manieth distinct order it is
-    std::size_t moment = 0;  // where its first copy stands in the file
+    std::size_t rank = 0;    // its index among the distinct orders
+    std::size_t moment = 0;  // the position of its first copy in the file
     std::size_t copies = 0;
     std::size_t dealt = 0;
   };

@@ -22,7 +22,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Long enough that the others have to go on without the dead one.
+// Long enough that the other processes continue without the dead process.
 constexpr auto death_lasts = 250ms;
 
 volatile std::sig_atomic_t interrupted = 0;
@@ -37,7 +37,7 @@ void listen_for_interrupts() {
   ::sigaction(SIGTERM, &action, nullptr);
 }
 
-// fork and exec in one call: what the parent has (its board, its pipes) stays here.
+// fork and exec in one call. The child does not inherit the board or the pipes of the parent.
 pid_t spawn(const std::vector<std::string>& arguments, int messages) {
   std::vector<std::string> words{"order_processing"};
   words.insert(words.end(), arguments.begin(), arguments.end());
@@ -81,7 +81,7 @@ Supervisor::~Supervisor() {
 Story Supervisor::run() {
   for (std::size_t i = 0; i < children_.size(); ++i) start(i);
   while (working()) {
-    look();
+    wait_for_messages();
     restart_when_due();
     if (board_->started_at == 0) {
       const bool all = std::all_of(children_.begin(), children_.end(),
@@ -119,8 +119,8 @@ void Supervisor::start(std::size_t process) {
   ::close(ends[1]);
 }
 
-// Sleeps until a worker says something or ends, or the progress is to be shown again.
-void Supervisor::look() {
+// Sleeps until a worker sends a message or ends, or until the progress must be shown again.
+void Supervisor::wait_for_messages() {
   std::vector<pollfd> pipes;
   for (const Child& child : children_) {
     pipes.push_back({.fd = child.pid != 0 ? child.messages : -1, .events = POLLIN, .revents = 0});
@@ -130,11 +130,11 @@ void Supervisor::look() {
   if (count < 0 && errno != EINTR) throw std::system_error(errno, std::generic_category(), "poll");
   if (count <= 0) return;
   for (std::size_t i = 0; i < pipes.size(); ++i) {
-    if (pipes[i].revents != 0) hear(i);
+    if (pipes[i].revents != 0) receive(i);
   }
 }
 
-void Supervisor::hear(std::size_t process) {
+void Supervisor::receive(std::size_t process) {
   Child& child = children_[process];
   char byte = 0;
   if (::read(child.messages, &byte, 1) != 1) {
@@ -151,10 +151,10 @@ void Supervisor::kill_inside(std::size_t process) {
   story_.killed_at = now_ns();
   ::kill(children_[process].pid, SIGKILL);
   children_[process].killed = true;
-  progress_.say("kill -9: process " + std::to_string(process + 1) + " (pid " +
-                std::to_string(children_[process].pid) + ") in the middle of charging " + at.order +
-                " of " + at.customer + ":");
-  progress_.say("         the ledger has the charge, the balance does not");
+  progress_.print("kill -9: process " + std::to_string(process + 1) + " (pid " +
+                  std::to_string(children_[process].pid) + ") in the middle of charging " +
+                  at.order + " of " + at.customer + ":");
+  progress_.print("         the ledger has the charge, the balance does not");
 }
 
 void Supervisor::reap(std::size_t process) {
@@ -171,7 +171,7 @@ void Supervisor::reap(std::size_t process) {
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
   if (interrupted != 0) throw Interrupted{};
   throw std::runtime_error("process " + std::to_string(process + 1) +
-                           (WIFSIGNALED(status) ? " was killed by somebody else" : " failed"));
+                           (WIFSIGNALED(status) ? " was killed by another program" : " failed"));
 }
 
 void Supervisor::restart_when_due() {
@@ -183,9 +183,9 @@ void Supervisor::restart_when_due() {
     if (board_.outcome(task.submission) == Outcome::open) ++remaining;
   }
   start(story_.victim);
-  progress_.say("restart: process " + std::to_string(story_.victim + 1) + " (pid " +
-                std::to_string(children_[story_.victim].pid) + "), with the " +
-                std::to_string(remaining) + " submissions that it had not finished");
+  progress_.print("restart: process " + std::to_string(story_.victim + 1) + " (pid " +
+                  std::to_string(children_[story_.victim].pid) + "), with the " +
+                  std::to_string(remaining) + " submissions that it had not finished");
 }
 
 }  // namespace shop

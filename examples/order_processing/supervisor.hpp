@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Starts the worker processes, kills one of them inside its critical section, starts it again, and
-// waits until all are done.
+// Starts the worker processes, kills one inside its critical section, starts it again, and waits
+// until all have ended.
 #pragma once
 
 #include "board.hpp"
@@ -21,14 +21,14 @@ namespace shop {
 /// The user wants to stop (SIGINT, SIGTERM).
 struct Interrupted {};
 
-/// What happened in a run.
+/// The events of a run.
 struct Story {
   std::chrono::nanoseconds took{0};
-  std::int64_t killed_at = 0;  ///< `now_ns()`; 0 = nobody was killed
+  std::int64_t killed_at = 0;  ///< `now_ns()`; 0 = no process was killed
   std::size_t victim = 0;      ///< which process
 };
 
-/// Processes that outlive it are killed by its destructor.
+/// The destructor kills the processes that still run.
 class Supervisor {
  public:
   Supervisor(const Options& options, WorkerRole role, const Board& board,
@@ -37,7 +37,7 @@ class Supervisor {
   Supervisor& operator=(const Supervisor&) = delete;
   ~Supervisor();
 
-  /// @throws Interrupted, std::runtime_error where a worker fails
+  /// @throws Interrupted; std::runtime_error if a worker fails
   Story run();
 
  private:
@@ -50,8 +50,8 @@ class Supervisor {
   };
 
   void start(std::size_t process);
-  void look();
-  void hear(std::size_t process);
+  void wait_for_messages();
+  void receive(std::size_t process);
   void kill_inside(std::size_t process);
   void reap(std::size_t process);
   void restart_when_due();

@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-void tell(Message message) {
+void send(Message message) {
   const char byte = static_cast<char>(message);
   if (::write(message_descriptor, &byte, 1) != 1) {
     throw std::runtime_error("the supervisor is gone");
@@ -34,7 +34,7 @@ Worker::Worker(const Options& options)
       cashier_(role_.directory, role_.locks ? options.url : "", figures_) {}
 
 int Worker::run() {
-  tell(Message::ready);
+  send(Message::ready);
   {
     std::vector<std::jthread> threads;
     for (std::size_t i = 0; i < options_.threads; ++i) threads.emplace_back([this] { work(); });
@@ -55,9 +55,9 @@ void Worker::work() {
       while ((outcome = cashier_.charge(submission, witness)) == Outcome::open) {
         ++figures_.started_over;
       }
-      ++(outcome == Outcome::charged ? figures_.charged
-         : outcome == Outcome::told  ? figures_.told
-                                     : figures_.found);
+      ++(outcome == Outcome::charged    ? figures_.charged
+         : outcome == Outcome::replayed ? figures_.replayed
+                                        : figures_.found);
       board_.outcome(task->submission) = outcome;
     }
   } catch (const std::exception& e) {
@@ -69,8 +69,8 @@ const Task* Worker::next_task() {
   for (;;) {
     const std::size_t next = next_++;
     if (next >= tasks_.size() || failed_) return nullptr;
-    // What an earlier life of this process finished stays finished. What it died over is done
-    // again: the ledger tells whether there is anything left to do.
+    // Submissions that this process finished before its restart stay finished. It handles an open
+    // one again, and the ledger shows whether the order is charged.
     if (board_.outcome(tasks_[next].submission) == Outcome::open) return &tasks_[next];
   }
 }
@@ -94,10 +94,11 @@ void Worker::note_recovery(const std::vector<std::string>& orders) {
   crash.completed_by = role_.process + 1;
 }
 
-// The crash happens where it hurts most: the ledger has the charge, the balance does not, and both
-// locks are held. The thread reports and stands still here until the supervisor kills the process;
-// the other threads go on until that moment. Best is an order whose copy waits elsewhere by now; a
-// process that lags behind the others finds those charged already, and takes any.
+// The crash happens at the worst place: the ledger has the charge, the balance does not, and both
+// locks are held. The thread sends a message, and stops here until the supervisor kills the
+// process. The other threads continue until then. The first choice is an order whose copy waits in
+// another process. If this process is late, those orders are charged already, and it takes any
+// order.
 void Worker::stand_still_if_chosen(const Task& task) {
   if (role_.process != victim_of(options_.processes)) return;
   const auto place = static_cast<std::size_t>(&task - tasks_.data());
@@ -105,7 +106,7 @@ void Worker::stand_still_if_chosen(const Task& task) {
   Crash& crash = board_->crash;
   if (crash.taken.exchange(true)) return;
   crash.submission = task.submission + 1;
-  tell(Message::inside);
+  send(Message::inside);
   for (;;) ::pause();
 }
 

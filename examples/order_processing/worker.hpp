@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A worker process: some threads that take the submissions of one desk, and bring each to the
-// cashier.
+// A worker process. Its threads take the submissions of this process, and the cashier charges them.
 #pragma once
 
 #include "board.hpp"
@@ -16,11 +15,11 @@
 
 namespace shop {
 
-/// What a worker writes to the descriptor `message_descriptor`, which its supervisor reads.
+/// The messages of a worker to its supervisor, through `message_descriptor`.
 enum class Message : char { ready = 'r', inside = 'i' };
 inline constexpr int message_descriptor = 3;
 
-/// The process that is killed: the second one.
+/// @return the process that is killed: the second one.
 [[nodiscard]] constexpr std::size_t victim_of(std::size_t processes) noexcept {
   return processes > 1 ? 1 : 0;
 }
@@ -28,7 +27,7 @@ inline constexpr int message_descriptor = 3;
 class Worker {
  public:
   explicit Worker(const Options& options);
-  /// Works until the desk is empty. @return the exit code
+  /// Works until all submissions are handled. @return the exit code
   int run();
 
  private:

@@ -13,8 +13,8 @@ namespace shop {
 
 namespace {
 
-// In memory, unless the user wants it elsewhere: some thousand small files are made and deleted,
-// and the time that a disk needs for that is not what is to be seen.
+// In memory, unless TMPDIR is set: the program makes and deletes some thousand small files, and the
+// time of a disk is not the subject of the demonstration.
 std::filesystem::path temporary_directory() {
   constexpr const char* shared_memory = "/dev/shm";
   if (std::getenv("TMPDIR") == nullptr && ::access(shared_memory, W_OK | X_OK) == 0) {
@@ -41,7 +41,7 @@ Workspace::~Workspace() {
 std::string Workspace::lock_url() const {
   std::string url = "file://";
   for (const char c : (path_ / "locks").string()) {
-    // What would end the path, or not get through as it is.
+    // Escapes bytes that would end the path, or that a URL does not allow.
     const auto byte = static_cast<unsigned char>(c);
     if (byte <= ' ' || byte >= 0x7f || c == '%' || c == '?' || c == '#') {
       std::array<char, 4> escape{};

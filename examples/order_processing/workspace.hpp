@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The temporary directory of one demonstration; gone at the end unless it is to be kept.
+// The temporary directory of one demonstration. It is removed at the end, unless it should be kept.
 #pragma once
 
 #include <filesystem>

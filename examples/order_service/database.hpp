@@ -48,7 +48,7 @@ class Transaction {
     thread_local std::unique_ptr<PGconn, decltype(&PQfinish)> mine(nullptr, &PQfinish);
     if (mine && PQstatus(mine.get()) == CONNECTION_OK) return mine.get();
     mine.reset(PQconnectdb(url.c_str()));
-    // A copy that stands still in a transaction would keep its rows from all others.
+    // A copy that is paused in a transaction would block its rows for all other copies.
     PQclear(PQexec(mine.get(), "SET idle_in_transaction_session_timeout = '5s'"));
     return mine.get();
   }

@@ -40,7 +40,7 @@ class Shop {
 
   /// Asks both stores whether locks can be taken.
   std::string health();
-  /// For Prometheus: what the locks did, and which names threads wait for now.
+  /// @return the metrics of the locks for Prometheus, with the names that threads wait for now.
   std::string metrics() const;
 
   /// Charges an order once, even if it is sent several times and to several copies.
@@ -48,7 +48,7 @@ class Shop {
   std::string order(const std::string& key, const std::string& item, int quantity, int amount);
   /// Gets a label from the partner and ships the order, once.
   std::string ship(const std::string& order);
-  /// Says how many of an item are left and how many were sold. The two always add up.
+  /// @return how many of an item are left and how many were sold. The two always add up.
   std::string stock(const std::string& item);
   /// Moves money. A sender without an answer has to look before it sends the same again.
   std::string transfer(const std::string& from, const std::string& to, int amount);

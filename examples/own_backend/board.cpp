@@ -10,12 +10,12 @@ namespace own {
 using mortise::Acquisition;
 using mortise::Support;
 
-void Board::News::tell() const {
+void Board::News::report() const {
   if (!granted.request) return;
   mortise::Grant grant;
   grant.number = number;
   grant.counted_from = granted.client->clock()->now();
-  granted.request->granted(grant);  // no lease: it is held until it is released
+  granted.request->granted(grant);  // no lease: the hold lasts until its release
 }
 
 bool Board::is_of(const Name& name, const mortise::AttemptId& attempt) {
@@ -27,7 +27,7 @@ std::optional<mortise::Holder> Board::holder_of(const Name& name) {
   mortise::Holder holder;
   holder.label = name.holder->request->request().label;
   holder.token = mortise::token_of(name.number);
-  holder.waiters = name.line.size();
+  holder.waiters = name.queue.size();
   return holder;
 }
 
@@ -38,9 +38,9 @@ Board::News Board::grant(Name& name, const Entry& entry) {
 
 Board::News Board::free(Name& name) {
   name.holder.reset();
-  if (name.line.empty()) return {};
-  const Entry next = std::move(name.line.front());
-  name.line.pop_front();
+  if (name.queue.empty()) return {};
+  const Entry next = std::move(name.queue.front());
+  name.queue.pop_front();
   return grant(name, next);
 }
 
@@ -52,20 +52,20 @@ void Board::acquire(const Entry& entry) {
     const std::scoped_lock lock(mutex_);
     Name& name = names_[request.name];
     if (is_of(name, request.attempt)) {
-      news = {entry, name.number};  // asked again: the same answer
+      news = {entry, name.number};  // a repeated request gets the same reply
     } else if (!name.holder) {
       news = grant(name, entry);
     } else {
       busy = holder_of(name);
-      const bool waits = std::any_of(name.line.begin(), name.line.end(), [&](const Entry& each) {
+      const bool waits = std::any_of(name.queue.begin(), name.queue.end(), [&](const Entry& each) {
         return each.request == entry.request;
       });
-      if (request.wait && !waits) name.line.push_back(entry);
-      // Under the mutex, so that it cannot come behind the grant.
+      if (request.wait && !waits) name.queue.push_back(entry);
+      // Under the mutex, so that the grant cannot come first.
       if (request.wait) entry.request->queued(busy);
     }
   }
-  news.tell();
+  news.report();
   if (busy && !request.wait) entry.request->busy(busy);
 }
 
@@ -76,10 +76,10 @@ void Board::cancel(const Entry& entry) {
     const std::scoped_lock lock(mutex_);
     Name& name = names_[entry.request->request().name];
     if (is_of(name, entry.request->request().attempt)) late = {entry, name.number};
-    std::erase_if(name.line, [&](const Entry& each) { return each.request == entry.request; });
+    std::erase_if(name.queue, [&](const Entry& each) { return each.request == entry.request; });
     busy = holder_of(name);
   }
-  late.tell();
+  late.report();
   entry.request->busy(busy);  // a second completion is ignored
 }
 
@@ -93,7 +93,7 @@ mortise::Released Board::release(const mortise::HoldId& hold) {
     }
     news = free(name);
   }
-  news.tell();
+  news.report();
   return mortise::Released::released;
 }
 
@@ -114,14 +114,14 @@ void Board::leave(const mortise::Host* client) {
   {
     const std::scoped_lock lock(mutex_);
     for (auto& [text, name] : names_) {
-      std::erase_if(name.line, [&](const Entry& each) {
+      std::erase_if(name.queue, [&](const Entry& each) {
         if (each.client == client) closed.push_back(each);
         return each.client == client;
       });
       if (name.holder && name.holder->client == client) news.push_back(free(name));
     }
   }
-  for (const News& each : news) each.tell();
+  for (const News& each : news) each.report();
   for (const Entry& each : closed) each.request->failed({mortise::Errc::closed, "board"});
 }
 
@@ -138,7 +138,7 @@ void Board::wipe(const std::string& text) {
     news = free(name);
   }
   client->hold_lost(hold, {mortise::Errc::lost, text + ": wiped off the board"});
-  news.tell();
+  news.report();
 }
 
 mortise::Capabilities BoardBackend::capabilities() const {
@@ -172,7 +172,7 @@ void BoardBackend::renew(const std::shared_ptr<mortise::Renewal>& operation) {
 
 void BoardBackend::release(const std::shared_ptr<mortise::Release>& operation) {
   operation->answered(board_->release(operation->hold()));
-  // Behind those who wait already, or at once where nobody does.
+  // The successor queues after the present waiters, or gets the name at once.
   if (const auto& successor = operation->successor()) acquire(successor);
 }
 

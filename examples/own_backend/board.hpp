@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A store of one's own: a board of names in this process, on which whoever comes first is written
-// and the others wait in line. Behind mortise::Backend it has all that mortise::Lock does.
+// A store of your own: a board in this process. The board has the holder of each name, and a queue
+// of waiters. Through mortise::Backend it gets all features of mortise::Lock.
 #pragma once
 
 #include <mortise/backend.hpp>
@@ -16,13 +16,13 @@
 
 namespace own {
 
-/// One request, and the client that it came from.
+/// One request, and the client that sent it.
 struct Entry {
   mortise::Host* client = nullptr;
   std::shared_ptr<mortise::Acquisition> request;
 };
 
-/// What clients share. A real one would be a server behind a connection.
+/// The store that the clients share. A real store is a server behind a connection.
 /// @thread_safety every member may be called concurrently.
 class Board {
  public:
@@ -31,22 +31,22 @@ class Board {
   [[nodiscard]] mortise::Released release(const mortise::HoldId& hold);
   [[nodiscard]] bool stands(const mortise::HoldId& hold);
   [[nodiscard]] std::optional<mortise::Holder> holder(const std::string& name);
-  /// Forgets all that a client waits for and holds.
+  /// Ends all waits and holds of a client.
   void leave(const mortise::Host* client);
-  /// Wipes the holder of a name off, as an administrator would; it is told.
+  /// Ends the hold of a name, as an administrator does, and notifies the holder.
   void wipe(const std::string& name);
 
  private:
   struct Name {
     std::optional<Entry> holder;
     std::uint64_t number = 0;  // of the last grant
-    std::deque<Entry> line;
+    std::deque<Entry> queue;
   };
-  /// What is told once the mutex is free: a completion may call the backend again.
+  /// A grant that is reported after the mutex is free, because a completion may call the backend.
   struct News {
     Entry granted;
     std::uint64_t number = 0;
-    void tell() const;
+    void report() const;
   };
   [[nodiscard]] static bool is_of(const Name& name, const mortise::AttemptId& attempt);
   [[nodiscard]] static std::optional<mortise::Holder> holder_of(const Name& name);
@@ -57,7 +57,7 @@ class Board {
   std::map<std::string, Name> names_;
 };
 
-/// One client's way to the board.
+/// The connection of one client to the board.
 class BoardBackend final : public mortise::Backend {
  public:
   explicit BoardBackend(std::shared_ptr<Board> board) : board_(std::move(board)) {}

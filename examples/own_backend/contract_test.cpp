@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The board keeps the contract: the library's own suite, from `find_package(mortise COMPONENTS
-// contract)`. All that it has to be told is how a fresh board is made and what the backend
-// promises; what is not promised here has no test.
+// The board keeps the contract. The suite is the library's own, from `find_package(mortise
+// COMPONENTS contract)`. It needs to know how to make a new board and what the backend promises,
+// and tests only these promises.
 #include "board.hpp"
 
 #include <memory>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A backend of one's own, behind the library's locks: two clients of one board.
+// A backend of your own with the library's locks: two clients of one board.
 #include <mortise/mortise.hpp>
 
 #include "board.hpp"
