@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Mortise beside other libraries that lock: see README.md."""
+"""Measures Mortise and other lock libraries: see README.md."""
 import argparse
 import contextlib
 import json
@@ -41,11 +41,11 @@ def arguments():
     parser.add_argument("--rounds", type=int, default=3, metavar="N")
     parser.add_argument("--only", choices=["redis", "zookeeper"])
     parser.add_argument("--quick", action="store_true",
-                        help="small numbers: shows that everything runs, measures nothing")
+                        help="few calls: shows that everything runs; the figures mean nothing")
     parser.add_argument("--server-cpu", type=int, default=0, metavar="N")
     parser.add_argument("--client-cpu", type=int, default=1, metavar="N")
     parser.add_argument("--json", type=pathlib.Path, metavar="PATH",
-                        help="all figures of all rounds go here, for page.py and plots.py")
+                        help="file for all figures of all rounds, for page.py")
     given = parser.parse_args()
     given.mortise_build = given.mortise_build or given.mortise_src / "build/release"
     return given
@@ -66,7 +66,7 @@ def command(given):
 
 
 class Run:
-    """What one run has measured so far."""
+    """The figures of one run so far."""
 
     def __init__(self, given, versions, benches, sizes):
         self.given = given
@@ -90,7 +90,7 @@ class Run:
         return round(time.monotonic() - self.begin)
 
     def keep(self, rounds):
-        """Also where the round failed."""
+        """Called even if the round failed."""
         if self.given.json:
             everything = {**self.about, "rounds": rounds, "seconds": self.seconds(),
                           "figures": self.results.all()}
@@ -109,7 +109,7 @@ def main():
     given.work.mkdir(parents=True, exist_ok=True)
     given.work = given.work.resolve()
     found = workers.Workers(given)
-    # This script wakes up between the figures only, and never on the server's CPU.
+    # This script runs only between the figures, and never on the server's CPU.
     os.sched_setaffinity(0, {given.client_cpu})
     sizes = figures.QUICK if given.quick else figures.FULL
     with contextlib.ExitStack() as stack:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is measured, and in which order."""
+"""The figures, in the order in which they are measured."""
 import array
 import contextlib
 import dataclasses
@@ -14,14 +14,14 @@ from report import percentile
 
 @dataclasses.dataclass(frozen=True)
 class Sizes:
-    """How much of everything."""
-    warm: int          # calls before those that count, in each part: Java compiles while it runs
-    calls: int         # that count
+    """The number of calls, turns and locks, and the durations."""
+    warm: int          # calls before the counted ones, in each part: Java compiles while it runs
+    calls: int         # counted
     warm_ms: int       # the same for rates
     rate_ms: int
-    turns: int         # of a hand-off; a twelfth of them, the first, does not count
+    turns: int         # of a hand-over; the first twelfth is not counted
     held: int          # how many locks one thread holds
-    hold_seconds: dict  # by server: how long one watches
+    hold_seconds: dict  # by server: duration of the measurement
 
 
 FULL = Sizes(warm=10_000, calls=5_000, warm_ms=1_000, rate_ms=1_500, turns=600, held=10_000,
@@ -29,7 +29,7 @@ FULL = Sizes(warm=10_000, calls=5_000, warm_ms=1_000, rate_ms=1_500, turns=600, 
 QUICK = Sizes(warm=200, calls=200, warm_ms=200, rate_ms=300, turns=120, held=300,
               hold_seconds={"Redis": 3, "ZooKeeper": 3})
 LEAST_CALLS = 20
-UNCOUNTED = 12  # one of so many
+UNCOUNTED = 12  # one of this many turns is not counted
 RIVALS = 8
 THREADS = 32
 ASKED = 200  # held locks that another client tries afterwards
@@ -40,7 +40,7 @@ class Bench:
 
     title = ""
     requests_title = ""
-    question = 0  # requests that asking for their number makes
+    question = 0  # requests that the question for their number causes
 
     def __init__(self, server, found, cpu, sizes):
         self.server = server
@@ -52,14 +52,14 @@ class Bench:
         return processes.Worker(side.command, self.cpu)
 
     def warm_up(self):
-        """What the server compiles or allocates once, it does before the first round."""
+        """Before the first round, so that the server has compiled and allocated what it needs."""
         for side in self.sides:
             worker = self.start(side)
             worker.ask("threads", f"{side.letter}warm", RIVALS, 2 * self.sizes.warm_ms, 100)
             worker.end()
 
     def round(self, number, results):
-        """All figures once; the sides' order is the other way round in every other round."""
+        """All figures once. Every second round has the sides in reverse order."""
         order = self.sides[::-1] if number % 2 else self.sides
         with contextlib.ExitStack() as stack:
             pairs = {}
@@ -79,7 +79,7 @@ class Bench:
         return lambda figure, value: results.add(self.title, figure, side.title, value)
 
     def counts(self, side):
-        """@return how many calls do not count, and how many do"""
+        """@return the number of calls for warm-up, and of counted calls"""
         return [max(LEAST_CALLS, int(side.calls * each))
                 for each in (self.sizes.warm, self.sizes.calls)]
 
@@ -99,7 +99,7 @@ class Bench:
         requests = self.server.requests(side.also) - before - self.question
         other.ask("drop", 1)
         add("failed try, p50, µs", percentile(taken, 0.5))
-        add(f"{self.requests_title} a failed try", requests / sum(self.counts(side)))
+        add(f"{self.requests_title} per failed try", requests / sum(self.counts(side)))
 
     def contention(self, side, one, _, prefix, add):
         one.ask("rivals", prefix, RIVALS)
@@ -108,30 +108,30 @@ class Bench:
         grants = int(one.ask("contend", prefix, self.sizes.rate_ms))
         requests = self.server.requests(side.also) - before - self.question
         one.ask("rivals", prefix, 0)
-        add(f"{self.requests_title} a grant, {RIVALS} clients", requests / grants)
+        add(f"{self.requests_title} per grant, {RIVALS} clients", requests / grants)
         add(f"{RIVALS} clients, held 1 ms, grants/s", grants / self.sizes.rate_ms * 1000)
 
     def handoff(self, side, one, other, prefix, add):
         taken = self.relay(one, other, prefix, side.turns)
-        add("hand-off between processes, p50, µs", percentile(taken, 0.5))
-        add("hand-off between processes, p99, µs", percentile(taken, 0.99))
+        add("hand-over between processes, p50, µs", percentile(taken, 0.5))
+        add("hand-over between processes, p99, µs", percentile(taken, 0.99))
 
     def mixed(self, results, pairs, number):
-        """Hand-offs between a peer and that side of ours that shares its locks."""
+        """Hand-overs between a peer and the side of Mortise that shares its locks."""
         named = {side.title: side for side in pairs}
         for ours in pairs:
             peer = named.get(ours.shares_with)
             if peer is None:
                 continue
             taken = self.relay(pairs[ours][0], pairs[peer][0], f"x{number:02}mi", 1)
-            for figure, some in ((f"ours frees, {peer.title} gets", taken[1::2]),
-                                 (f"{peer.title} frees, ours gets", taken[0::2])):
+            for figure, some in ((f"from Mortise to {peer.title}", taken[1::2]),
+                                 (f"from {peer.title} to Mortise", taken[0::2])):
                 for name, share in (("p50", 0.5), ("p99", 0.99)):
                     results.add(self.title, f"{figure}, {name}, µs", ours.title,
                                 percentile(some, share))
 
     def relay(self, first, second, prefix, share):
-        """How long each turn's taker waited from the call of unlock(), in µs."""
+        """@return for each turn the time from unlock() until the other side had the lock, in µs"""
         turns = int(share * self.sizes.turns)
         uncounted = turns // UNCOUNTED // 2 * 2
         with tempfile.NamedTemporaryFile(dir=self.server.folder) as board:
@@ -142,7 +142,7 @@ class Bench:
             first.answer()
             second.answer()
             words = array.array("q", pathlib.Path(board.name).read_bytes())
-        # The first turn of all was handed over by nobody.
+        # The first turn was not a hand-over.
         return [word / 1000 for word in words[5 + max(2, uncounted):]]
 
     def held(self, side, prefix, add):
@@ -153,19 +153,19 @@ class Bench:
         holder.ask("cycles", f"{prefix}w", self.counts(side)[1], 1)
         before = holder.memory_mb()
         stored = self.stored()
-        add(f"take {count:,}, s", float(holder.ask("hold", prefix, 0, count)))
-        time.sleep(1)  # what the takes have left to do
-        add(f"client memory that {count:,} held add, MB", holder.memory_mb() - before)
-        add(f"client memory with {count:,} held, all, MB", holder.memory_mb())
+        add(f"take {count:,} locks, s", float(holder.ask("hold", prefix, 0, count)))
+        time.sleep(1)  # work that is left of the takes
+        add(f"client memory added by {count:,} locks, MB", holder.memory_mb() - before)
+        add(f"client memory with {count:,} locks, total, MB", holder.memory_mb())
         self.tell_stored(stored, count, add)
         self.watch(side, holder, count, add)
         self.ask_another(side, prefix, count)
         self.let_go(holder, count)
 
     def watch(self, side, holder, count, add):
-        figures = (f"client CPU while holding {count:,}, %",
-                   f"server CPU while holding {count:,}, %",
-                   f"{self.requests_title} a second while holding {count:,}")
+        figures = (f"client CPU while holding {count:,} locks, %",
+                   f"server CPU while holding {count:,} locks, %",
+                   f"{self.requests_title} per second while holding {count:,} locks")
         if not side.renews:
             for figure in figures:
                 add(figure, None)
@@ -181,7 +181,7 @@ class Bench:
             add(figure, value / elapsed)
 
     def ask_another(self, side, prefix, count):
-        """Figures of holds that did not last would be worth nothing."""
+        """The holds must have lasted, or the figures mean nothing."""
         other = self.start(side)
         refused = int(other.ask("refused", prefix, 0, count, max(1, count // ASKED)))
         other.end()
@@ -205,7 +205,7 @@ class RedisBench(Bench):
     def start(self, side):
         """Holds one lock from the start. Redisson starts a timer with the first lock that it
         holds and leaves it when it frees the last: one for each lock + unlock, each of which renews
-        all that is held ten seconds later. Where something is held all the time there is one."""
+        all that is held ten seconds later. While a lock is held there is only one."""
         worker = super().start(side)
         self.started += 1
         worker.ask("hold", f"k{self.started:04}", 0, 1)
@@ -218,7 +218,7 @@ class RedisBench(Bench):
         return self.server.memory()
 
     def tell_stored(self, before, count, add):
-        add("server bytes a held lock", (self.server.memory() - before) / count)
+        add("server bytes per held lock", (self.server.memory() - before) / count)
 
     def let_go(self, holder, _):
         holder.kill()
@@ -240,10 +240,10 @@ class ZooKeeperBench(Bench):
         return 0
 
     def tell_stored(self, before, count, add):
-        add(f"watches while holding {count:,}", self.server.watches())
+        add(f"watches while holding {count:,} locks", self.server.watches())
 
     def let_go(self, holder, _):
-        holder.end()  # with its session all of it goes
+        holder.end()  # the end of its session removes everything
 
 
 BENCHES = {"redis": RedisBench, "zookeeper": ZooKeeperBench}

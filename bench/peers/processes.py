@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Processes on a CPU of their own: the private servers, and the workers that take locks."""
+"""Processes on their own CPU: the private servers, and the workers that take locks."""
 import os
 import pathlib
 import select
@@ -12,15 +12,14 @@ import time
 
 
 class Process:
-    """A program on one CPU. It ends with us, however we end."""
+    """A program on one CPU. It ends when this script ends."""
 
     def __init__(self, command, cpu, **streams):
         pinned = ["setpriv", "--pdeathsig", "KILL", "taskset", "-c", str(cpu), *map(str, command)]
         self.process = subprocess.Popen(pinned, **streams)
 
     def cpu_seconds(self):
-        """What it has used so far, by the clock that clock_getcpuclockid() names: /proc counts in
-        steps of 10 ms only."""
+        """CPU time so far, from clock_getcpuclockid(): /proc counts in steps of 10 ms only."""
         return time.clock_gettime((~self.process.pid << 3) | 2)
 
     def memory_mb(self):
@@ -34,9 +33,9 @@ class Process:
 
 
 class Worker(Process):
-    """A process that takes locks, ours or a peer's: one order a line, one answer a line."""
+    """A process that takes locks, of Mortise or a peer: one command per line, one answer per line."""
 
-    PATIENCE = 300  # seconds that an answer may take
+    PATIENCE = 300  # seconds until an answer must come
 
     def __init__(self, command, cpu):
         super().__init__(command, cpu, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -125,19 +124,19 @@ class Redis(Server):
     def version(self):
         return "redis-server " + self.info("server")["redis_version"]
 
-    # No script can call these, so each is one that a client has sent.
+    # No script can call these, so each one was sent by a client.
     SENT = ("eval", "evalsha", "fcall", "script|load", "subscribe", "unsubscribe", "psubscribe",
             "punsubscribe", "ssubscribe", "sunsubscribe")
 
     def requests(self, also=()):
-        """Commands that clients have sent, as far as a lock sends them.
-        @param also others of which no script makes use while one counts"""
+        """Number of commands that clients have sent for locks.
+        @param also more commands; no script may use them during the count"""
         told = self.info("commandstats")
         calls = (told.get(f"cmdstat_{each}", "calls=0,") for each in (*self.SENT, *also))
         return sum(int(each.split(",")[0].partition("=")[2]) for each in calls)
 
     def memory(self):
-        """Bytes, without the buffers of connections, which come and go."""
+        """Bytes, without the buffers of connections."""
         told = self.info("memory")
         return int(told["used_memory"]) - int(told["mem_clients_normal"])
 
@@ -148,7 +147,7 @@ class Redis(Server):
 class ZooKeeper(Server):
     """Debian's ZooKeeper, standalone."""
 
-    # Containers that were left empty are taken away each minute otherwise, in others' figures.
+    # Otherwise empty containers are removed every minute, which disturbs the next figures.
     FLAGS = ["-Xmx1g", "-XX:+UseSerialGC", "-Dzookeeper.jmx.log4j.disable=true",
              "-Dznode.container.checkIntervalMs=86400000"]
     JARS = "/usr/share/java/slf4j-nop.jar:/usr/share/java/zookeeper.jar"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Who is measured at which server, and what each can do."""
+"""The libraries that are measured at each server, and their features."""
 import dataclasses
 import typing
 
@@ -7,18 +7,18 @@ import typing
 @dataclasses.dataclass(frozen=True)
 class Side:
     """One library, or one mode of it."""
-    letter: str  # of its names: nobody gets a name that another side has used
+    letter: str  # in its names, so that no two sides use the same name
     title: str
     command: tuple
     ours: bool = False
-    # Of the calls and turns that the quickest make: what is slow would take the run's time for itself.
+    # Share of the calls and turns of the fastest library, so that a slow one does not dominate the run.
     calls: float = 1
     turns: float = 1
-    # Whether it renews what it holds by itself; without that nothing can be held for long.
+    # Whether it renews its locks by itself.
     renews: bool = True
-    # Commands that it sends beside scripts and subscriptions, and that its scripts do not call.
+    # Commands that it sends in addition to scripts and subscriptions; its scripts do not call them.
     also: typing.Tuple[str, ...] = ()
-    # The other side's title, where both take one lock.
+    # The title of the other side, if both can share a lock.
     shares_with: typing.Optional[str] = None
 
 
@@ -39,7 +39,7 @@ def at_redis(port, commands):
         found.append(Side("y", "redis-py", (*commands["redis-py"], where), calls=0.4, turns=0.12,
                           renews=False, also=("set",)))
     if "redlock" in commands:
-        found.append(Side("n", "redlock", (*commands["redlock"], where), calls=0.5, turns=0.08))
+        found.append(Side("n", "node-redlock", (*commands["redlock"], where), calls=0.5, turns=0.08))
     return found
 
 

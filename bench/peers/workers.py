@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Builds what has to be built, and finds which peers are there."""
+"""Builds the workers, and finds the installed peers."""
 import json
 import re
 import subprocess
@@ -83,7 +83,7 @@ class Workers:
             if not re.fullmatch(r"[\w.]+", found):
                 self.left_out(f"{library}, which {program} does not know")
                 continue
-            # -B: nothing is written beside the sources.
+            # -B: writes no files next to the sources.
             self.commands[library] = [program, "-B", HERE / "python" / "worker.py", library]
             self.versions.append(f"{library} {found}")
         self.versions.append(output(program, "--version"))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A process that takes locks by one library, Mortise or a peer: it is given a URL, and then orders,
-// one a line, on its standard input; it answers each in one line. ../beside.py starts it.
+// A process that takes locks with one library, Mortise or a peer. Its argument is a URL. It reads
+// commands from standard input, one per line, and answers each in one line. ../beside.py starts it.
 #include "worker.hpp"
 
 #include <exception>

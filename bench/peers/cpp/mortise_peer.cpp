@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Mortise with its own defaults: the watchdog renews each lock.
+// Mortise with its defaults: the watchdog renews each lock.
 #include <mortise/mortise.hpp>
 
 #include "peer.hpp"

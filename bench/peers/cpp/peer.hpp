@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A client of a library that locks: what the worker needs of it. ../java/Peer.java is the same.
+// A client of a lock library: the part that the worker needs. ../java/Peer.java is the same.
 #pragma once
 
 #include <chrono>
@@ -19,9 +19,9 @@ class Handle {
   virtual void lock() = 0;
   virtual bool try_lock() = 0;
   virtual void unlock() = 0;
-  /// Takes a name that is free, to keep it for long.
+  /// Takes a free name and keeps it for long.
   virtual void take() { lock(); }
-  /// As `unlock()`; throws where the hold was lost, if the library tells that.
+  /// As `unlock()`; throws if the hold was lost and the library reports it.
   virtual void drop() { unlock(); }
 };
 
@@ -33,13 +33,13 @@ class Peer {
   virtual ~Peer() = default;
 
   virtual std::unique_ptr<Handle> handle(const std::string& name) = 0;
-  /// A further client of the same server, with connections of its own.
+  /// One more client of the same server, with its own connections.
   virtual std::unique_ptr<Peer> another() = 0;
-  /// How long one that waits sleeps between two looks; zero where it is woken.
+  /// How long a waiter sleeps between two requests; zero if it is woken.
   [[nodiscard]] virtual std::chrono::microseconds period() const { return {}; }
 };
 
-/// Each library's file has its own; the program is built with one of them.
+/// Each library's source defines it; the program is built with one of them.
 std::unique_ptr<Peer> make_peer(const std::string& url);
 
 }  // namespace peers

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// redis-plus-plus' RedMutex, the high-level one of its two: scripts, and a LockWatcher that renews,
-// shared as its page advises where there are many locks. A RedMutex is made for each lock(), as on
-// that page: one that is locked again is watched twice until its old turn comes.
+// RedMutex of redis-plus-plus, the high-level one of its two: scripts, and a LockWatcher that
+// renews. The watcher is shared, as its documentation advises for many locks. Each lock() makes a
+// new RedMutex, as there: the watcher would watch a RedMutex that is locked again twice, until its
+// old turn comes.
 #include "peer.hpp"
 
 #include <sw/redis++/patterns/redlock.h>
@@ -16,8 +17,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::size_t connections = 32;  // as many as threads, or they wait for each other
-constexpr auto lease = 30s;              // the others'; its own default is 3 s
+constexpr std::size_t connections = 32;  // one per thread, or the threads wait for each other
+constexpr auto lease = 30s;              // as the others; its default is 3 s
 
 class RedMutexHandle final : public Handle {
  public:
@@ -57,7 +58,7 @@ class RedisPlusPlusPeer final : public Peer {
     return std::make_unique<RedMutexHandle>(redis_, watcher_, name);
   }
   std::unique_ptr<Peer> another() override { return std::make_unique<RedisPlusPlusPeer>(url_); }
-  /// 1.3.15 sleeps for 0 to 5 ms at random; `retry_delay`, 100 ms, is not looked at.
+  /// 1.3.15 sleeps for 0 to 5 ms at random and ignores `retry_delay` (100 ms).
   [[nodiscard]] std::chrono::microseconds period() const override { return 2500us; }
 
  private:

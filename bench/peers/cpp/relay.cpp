@@ -22,10 +22,10 @@ using Word = std::atomic<std::int64_t>;
 static_assert(sizeof(Word) == 8 && Word::is_always_lock_free);
 
 constexpr auto look_again = 100us;
-constexpr auto rest = 3ms;  // for the other to arrive at the server, and to sleep
+constexpr auto rest = 3ms;  // until the other side has reached the server and sleeps
 constexpr auto patience = 10s;
 
-/// What both sides map.
+/// The memory that both sides map.
 class Board {
  public:
   Board(const std::string& path, int turns)
@@ -52,7 +52,7 @@ class Board {
   Word* words_ = nullptr;
 };
 
-/// By the clock that Java's nanoTime() reads, too.
+/// The same clock as Java's nanoTime().
 std::int64_t now() {
   return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
@@ -67,7 +67,7 @@ void wait_until(const Board& board, Condition&& condition) {
   }
 }
 
-/// Turn by turn another part of the period, by the golden ratio: evenly, however many turns.
+/// In each turn another part of the period, spread evenly by the golden ratio.
 std::chrono::microseconds part_of(std::chrono::microseconds period, int turn) {
   const double part = 0.618034 * turn;
   return std::chrono::microseconds(
@@ -106,7 +106,7 @@ void run_relay(Handle& lock, std::chrono::microseconds period, int side, int tur
     take_turns(lock, period, side, turns, shared, holds);
   } catch (...) {
     shared.failed().store(1);
-    if (holds) lock.unlock();  // the other side must not wait for ever
+    if (holds) lock.unlock();  // or the other side would wait without end
     throw;
   }
 }

@@ -38,7 +38,7 @@ T next(std::istream& order) {
   return value;
 }
 
-/// Nanoseconds of each call but the first ones.
+/// Nanoseconds per call, without the first ones.
 std::string times(int warm, int count, const std::function<void()>& call) {
   std::vector<std::int64_t> taken;
   taken.reserve(static_cast<std::size_t>(count));
@@ -80,7 +80,7 @@ std::string Worker::cycles(std::istream& order) {
   });
 }
 
-/// tries PREFIX WARM COUNT: tries one name, which somebody else holds.
+/// tries PREFIX WARM COUNT: tries one name that another client holds.
 std::string Worker::tries(std::istream& order) {
   const auto lock = peer_->handle(name_of(next<std::string>(order), 0));
   const int warm = next<int>(order);
@@ -89,7 +89,7 @@ std::string Worker::tries(std::istream& order) {
   });
 }
 
-/// threads PREFIX THREADS WARM MILLISECONDS: cycles a second, each thread on a name of its own.
+/// threads PREFIX THREADS WARM MILLISECONDS: cycles per second, one name per thread.
 std::string Worker::threads(std::istream& order) {
   const auto prefix = next<std::string>(order);
   const int count = next<int>(order);
@@ -139,7 +139,7 @@ std::string Worker::drop(std::istream& order) {
   return "done";
 }
 
-/// refused PREFIX FROM TO STEP: how many of these names somebody else holds.
+/// refused PREFIX FROM TO STEP: how many of these names another client holds.
 std::string Worker::refused(std::istream& order) {
   const auto prefix = next<std::string>(order);
   const int from = next<int>(order);
@@ -157,7 +157,7 @@ std::string Worker::refused(std::istream& order) {
   return std::to_string(count);
 }
 
-/// rivals PREFIX COUNT: clients for `contend`, each of which has used the name once; 0 ends them.
+/// rivals PREFIX COUNT: clients for `contend`, which have each used the name once; 0 ends them.
 std::string Worker::rivals(std::istream& order) {
   const std::string name = name_of(next<std::string>(order), 0);
   const int count = next<int>(order);
@@ -171,7 +171,7 @@ std::string Worker::rivals(std::istream& order) {
   return "done";
 }
 
-/// contend PREFIX MILLISECONDS: all rivals want one name; how often they got it.
+/// contend PREFIX MILLISECONDS: all rivals compete for one name; the number of grants.
 std::string Worker::contend(std::istream& order) {
   const std::string name = name_of(next<std::string>(order), 0);
   const std::chrono::milliseconds time(next<int>(order));
@@ -195,7 +195,7 @@ std::string Worker::contend(std::istream& order) {
   return std::to_string(grants.load());
 }
 
-/// relay PREFIX SIDE TURNS BOARD: half of a hand-off between two processes.
+/// relay PREFIX SIDE TURNS BOARD: half of a hand-over between two processes.
 std::string Worker::relay(std::istream& order) {
   const auto lock = peer_->handle(name_of(next<std::string>(order), 0));
   const int side = next<int>(order);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One client of a library that locks, used as a program uses it, that obeys orders. ../java,
-// ../python and ../node have workers that take the same ones.
+// One client of a lock library, used as a program uses it, under commands. The workers in ../java,
+// ../python and ../node accept the same commands.
 #pragma once
 
 #include "peer.hpp"
@@ -12,11 +12,11 @@
 
 namespace peers {
 
-/// Names are made of a prefix and a number, so that all sides' are of one length.
+/// Names consist of a prefix and a number, so that the names of all sides have the same length.
 class Worker {
  public:
   explicit Worker(const std::string& url);
-  /// @param order a word and what it needs (worker.cpp has the list)
+  /// @param order a command and its arguments (worker.cpp has the list)
   /// @return the answer, in one line
   std::string obey(std::istream& order);
 

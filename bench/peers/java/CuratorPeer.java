@@ -6,7 +6,7 @@ import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.framework.recipes.locks.InterProcessMutex;
 import org.apache.curator.retry.ExponentialBackoffRetry;
 
-/** Curator's InterProcessMutex, with Mortise's session time-out: a crash costs both as much. */
+/** Curator's InterProcessMutex, with the session timeout of Mortise, so that a crash costs both the same. */
 final class CuratorPeer implements Peer {
     private static final int SESSION_MS = 10_000;
 
@@ -14,7 +14,7 @@ final class CuratorPeer implements Peer {
     private final String root;
     private final CuratorFramework client;
 
-    /** @param server host, port and the path that the locks are below: 127.0.0.1:2181/locks */
+    /** @param server host, port and parent path of the locks: 127.0.0.1:2181/locks */
     CuratorPeer(String server) throws Exception {
         this.server = server;
         int slash = server.indexOf('/');

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/** A client of a library that locks: what the worker needs of it. */
+/** A client of a lock library: the part that the worker needs. */
 interface Peer extends AutoCloseable {
     /** The lock on one name, owned by the thread that takes it. */
     interface Handle {
@@ -13,7 +13,7 @@ interface Peer extends AutoCloseable {
 
     Handle handle(String name);
 
-    /** A further client of the same server, with connections of its own. */
+    /** One more client of the same server, with its own connections. */
     Peer another() throws Exception;
 
     @Override

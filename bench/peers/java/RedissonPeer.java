@@ -5,7 +5,7 @@ import org.redisson.api.RLock;
 import org.redisson.api.RedissonClient;
 import org.redisson.config.Config;
 
-/** Redisson with its own defaults: no lease is named, so that its watchdog renews each lock. */
+/** Redisson with its defaults: without a lease, so that its watchdog renews each lock. */
 final class RedissonPeer implements Peer {
     private final String url;
     private final RedissonClient client;

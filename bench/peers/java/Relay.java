@@ -11,7 +11,7 @@ import java.nio.file.StandardOpenOption;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 
-/** One side of a hand-off between two processes. ../ours/relay.hpp says what the board holds. */
+/** One side of a hand-over between two processes. ../cpp/relay.hpp describes the board. */
 final class Relay {
     private static final VarHandle WORDS =
             MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.nativeOrder());
@@ -66,7 +66,7 @@ final class Relay {
         } catch (Exception why) {
             set(FAILED, 1);
             if (holds) {
-                lock.unlock(); // the other side must not wait for ever
+                lock.unlock(); // or the other side would wait without end
             }
             throw why;
         }

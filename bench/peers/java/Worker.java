@@ -10,9 +10,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * A process that takes locks by a peer of Mortise: it is given the library and the server, and then
- * orders, one a line, on its standard input; it answers each in one line. The orders are those of
- * ../ours/worker.cpp, which says what each one does.
+ * A process that takes locks with a peer of Mortise. Its arguments are the library and the server. It reads
+ * commands from standard input, one per line, and answers each in one line. ../cpp/worker.cpp describes them.
  */
 public final class Worker {
     private static final long HOLD_MS = 1;
@@ -108,7 +107,7 @@ public final class Worker {
         });
     }
 
-    /** Starts a thread that makes a call again and again until `over`; a failure ends us. */
+    /** Starts a thread that repeats a call until `over`; a failure ends the process. */
     private static Thread repeat(AtomicBoolean over, Call call) {
         Thread thread = new Thread(() -> {
             try {
@@ -170,7 +169,7 @@ public final class Worker {
         return Double.toString((System.nanoTime() - begin) / 1e9);
     }
 
-    /** Unlocking what was lost throws, by Redisson and by Curator. */
+    /** Redisson and Curator throw if a lost lock is unlocked. */
     private String drop(Scanner order) throws Exception {
         for (int left = order.nextInt(); left > 0; --left) {
             held.remove(held.size() - 1).unlock();

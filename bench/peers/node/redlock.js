@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// node-redlock 5 with one ioredis client: what the worker needs of it. ../java/Peer.java is the same.
+// node-redlock 5 with one ioredis client: the part that the worker needs. ../java/Peer.java is the same.
 "use strict";
 
-const LEASE_MS = 30_000; // the others'; it has no default
+const LEASE_MS = 30_000; // as the others; it has no default
 
 class Handle {
   constructor(redlock, name) {
@@ -12,7 +12,7 @@ class Handle {
   }
 
   async lock() {
-    this.held = await this.redlock.acquire(this.names, LEASE_MS, { retryCount: -1 }); // for ever
+    this.held = await this.redlock.acquire(this.names, LEASE_MS, { retryCount: -1 }); // without limit
   }
 
   async tryLock() {

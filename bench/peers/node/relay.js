@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// One side of a hand-off between two processes. ../cpp/relay.hpp says what the board holds. Node
-// maps no memory; it reads and writes the file that the others map, which is in memory.
+// One side of a hand-over between two processes. ../cpp/relay.hpp describes the board. Node cannot map
+// memory; it reads and writes the file that the others map. The file is in memory.
 "use strict";
 
 const fs = require("fs");
 const { setTimeout: sleep } = require("timers/promises");
 
 const [FAILED, GIVEN_AT, TURNS, COMING, TAKEN] = [0, 1, 2, 3, 5];
-const LOOK_AGAIN_MS = 1; // its timers' least
+const LOOK_AGAIN_MS = 1; // the shortest timer of Node
 const REST_MS = 3;
 const PATIENCE_MS = 10_000;
 
@@ -37,7 +37,7 @@ class Board {
   }
 }
 
-/** Turn by turn another part of a peer's period, by the golden ratio: evenly, however many. */
+/** In each turn another part of a peer's period, spread evenly by the golden ratio. */
 function partOf(period, turn) {
   return period * ((0.618034 * turn) % 1);
 }
@@ -47,7 +47,7 @@ async function takeTurns(lock, period, side, turns, board, held) {
   for (let turn = side; turn < turns; turn += 2) {
     board.set(COMING + side, 1);
     await lock.lock();
-    // The clock is the one that C++'s steady_clock and Java's nanoTime() read.
+    // The same clock as C++'s steady_clock and Java's nanoTime().
     const now = process.hrtime.bigint();
     board.set(TAKEN + turn, now - board.get(GIVEN_AT));
     held.lock = lock;
@@ -72,7 +72,7 @@ async function run(lock, period, side, turns, path) {
     await takeTurns(lock, period, side, turns, board, held);
   } catch (why) {
     board.set(FAILED, 1);
-    if (held.lock) await held.lock.unlock(); // the other side must not wait for ever
+    if (held.lock) await held.lock.unlock(); // or the other side would wait without end
     throw why;
   } finally {
     fs.closeSync(board.file);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A process that takes locks by node-redlock: it is given a folder with node_modules and the server,
-// and then orders, one a line, on its standard input; it answers each in one line.
-// ../cpp/worker.cpp says what each order is. Node has one thread: what are threads elsewhere are
-// tasks here.
+// A process that takes locks with node-redlock. Its arguments are a folder with node_modules and the
+// server. It reads commands from standard input, one per line, and answers each in one line.
+// ../cpp/worker.cpp describes the commands. Node has one thread, so tasks replace threads here.
 "use strict";
 
 const { createRequire } = require("module");
@@ -19,7 +18,7 @@ const now = () => process.hrtime.bigint();
 const secondsSince = (begin) => Number(now() - begin) / 1e9;
 const nameOf = (prefix, number) => `${prefix}-${String(number).padStart(6, "0")}`;
 
-/** Nanoseconds of each call but the first ones. */
+/** Nanoseconds per call, without the first ones. */
 async function times(warm, count, call) {
   const taken = [];
   for (let i = 0; i < warm + count; ++i) {
@@ -148,7 +147,7 @@ async function main(folder, where) {
     if (!ORDERS.has(word)) throw new Error(`no such order: ${word}`);
     console.log(String(await worker[word](...rest)));
   }
-  process.exit(0); // what is held is held until then
+  process.exit(0); // its locks are held until then
 }
 
 process.on("unhandledRejection", (why) => {

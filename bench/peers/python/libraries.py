@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""redis-py and kazoo: what the worker needs of a library that locks. ../java/Peer.java is the same.
+"""redis-py and kazoo: the part that the worker needs. ../java/Peer.java is the same.
 
-Each is used as its documentation says; redis-py's lock has the others' lease, for by default it
-would outlive a holder that crashed for ever."""
+Each is used as its documentation describes. redis-py's lock has the same lease as the others: by
+default it has none, so the lock of a crashed holder would never end."""
 
 LEASE_S = 30
 SESSION_S = 10

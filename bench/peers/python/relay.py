@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""One side of a hand-off between two processes. ../cpp/relay.hpp says what the board holds."""
+"""One side of a hand-over between two processes. ../cpp/relay.hpp describes the board."""
 import mmap
 import time
 
@@ -10,7 +10,7 @@ PATIENCE_S = 10
 
 
 def part_of(period, turn):
-    """Turn by turn another part of a peer's period, by the golden ratio: evenly, however many."""
+    """In each turn another part of a peer's period, spread evenly by the golden ratio."""
     return period * (0.618034 * turn % 1)
 
 
@@ -23,7 +23,7 @@ def run(lock, period, side, turns, path):
         except BaseException:
             board[FAILED] = 1
             if holds:
-                lock.unlock()  # the other side must not wait for ever
+                lock.unlock()  # or the other side would wait without end
             raise
 
 
@@ -33,7 +33,7 @@ def take_turns(lock, period, side, turns, board, holds):
     for turn in range(side, turns, 2):
         board[COMING + side] = 1
         lock.lock()
-        # The clock is the one that C++'s steady_clock and Java's nanoTime() read.
+        # The same clock as C++'s steady_clock and Java's nanoTime().
         board[TAKEN + turn] = time.monotonic_ns() - board[GIVEN_AT]
         holds.append(turn)
         board[COMING + side] = 0

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""A process that takes locks by redis-py or kazoo: it is given the library and the server, and then
-orders, one a line, on its standard input; it answers each in one line. ../cpp/worker.cpp says what
-each order is."""
+"""A process that takes locks with redis-py or kazoo. Its arguments are the library and the server. It
+reads commands from standard input, one per line, and answers each in one line. ../cpp/worker.cpp
+describes the commands."""
 import os
 import sys
 import threading
@@ -18,7 +18,7 @@ def name_of(prefix, number):
 
 
 def times(warm, count, call):
-    """Nanoseconds of each call but the first ones."""
+    """Nanoseconds per call, without the first ones."""
     taken = []
     for number in range(int(warm) + int(count)):
         begin = time.monotonic_ns()
@@ -29,7 +29,7 @@ def times(warm, count, call):
 
 
 def repeat(over, call):
-    """Starts a thread that makes a call again and again until `over`; a failure ends us."""
+    """Starts a thread that repeats a call until `over`; a failure ends the process."""
     def body():
         try:
             while not over.is_set():
