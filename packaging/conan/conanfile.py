@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 # Mortise for Conan 2: conan create packaging/conan
 #
-# By default it takes the libraries below it from the system, as Debian names them; with
-# `-o "&:system_libs=False"` from the remotes. Apache's ZooKeeper client is in no remote: with those,
-# that backend is left out.
+# By default it uses the libraries of the system, under their Debian names. With
+# `-o "&:system_libs=False"` it uses the libraries of the remotes. They have no ZooKeeper client, so
+# that backend is then left out.
 import os
 import re
 
@@ -109,6 +109,6 @@ class MortiseConan(ConanFile):
         copy(self, "LICENSE*", self.source_folder, os.path.join(self.package_folder, "licenses"))
 
     def package_info(self):
-        # Its own CMake files know its components; Conan's generated ones would not.
+        # Its own CMake files define the components; the files that Conan generates do not.
         self.cpp_info.set_property("cmake_find_mode", "none")
         self.cpp_info.builddirs = ["lib/cmake/mortise"]

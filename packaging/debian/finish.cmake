@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-# Run by CPack between installing and packing: gives each package its copyright and its changelogs,
-# and compresses what Debian wants to be compressed.
+# CPack runs this between installing and packing. It adds the copyright and the changelogs to each
+# package, and compresses the files that Debian wants compressed.
 set(here "${CMAKE_CURRENT_LIST_DIR}")
 set(source_dir "${here}/../..")
 set(CPACK_DEBIAN_VERSION "${CPACK_PACKAGE_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE}")
-string(TIMESTAMP date "%a, %d %b %Y %H:%M:%S +0000" UTC)  # of SOURCE_DATE_EPOCH, where that is set
+string(TIMESTAMP date "%a, %d %b %Y %H:%M:%S +0000" UTC)  # of SOURCE_DATE_EPOCH if it is set
 
 # Without the time, so that the same files make the same package.
 function(compress file)
@@ -14,7 +14,7 @@ endfunction()
 file(READ "${source_dir}/LICENSE" license)
 file(READ "${source_dir}/LICENSES/hashtable.txt" hashtable)
 foreach(text IN ITEMS license hashtable)
-    # As a field of several lines: an empty one is a dot.
+    # A field of several lines: an empty line is a dot.
     string(REGEX REPLACE "^.*\n\n(Permission|Redistribution)" "\\1" ${text} "${${text}}")
     string(STRIP "${${text}}" ${text})
     string(REGEX REPLACE "\n\n+" "\n.\n" ${text} "${${text}}")
@@ -32,7 +32,7 @@ foreach(component IN LISTS CPACK_COMPONENTS_ALL)
     compress("${doc}/changelog.Debian")
     compress("${doc}/changelog")
     if(component STREQUAL "library")
-        # The code of Apache's client is in this one.
+        # This package contains the code of Apache's client.
         configure_file("${source_dir}/LICENSES/NOTICE.txt" "${doc}/NOTICE" COPYONLY)
     endif()
     file(GLOB pages "${tree}/man/*/*.[1-9]")

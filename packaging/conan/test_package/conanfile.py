@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# A user's program against the package that was made: tests/package/consumer.
+# Builds a user's program with the new package: tests/package/consumer.
 import os
 
 from conan import ConanFile

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-# An overlay port, which builds the tree that it lies in:
+# An overlay port, which builds the tree around it:
 #   vcpkg install mortise[redis,postgres] --overlay-ports=packaging/vcpkg/ports
-# A registry's port has the source of a tag here, and is the same otherwise. There is no zookeeper://
-# in it: vcpkg's port of Apache's C client has not the one archive that Mortise takes apart.
+# A port in a registry would use the source of a tag instead. The port has no zookeeper://, because
+# vcpkg's port of Apache's C client lacks the single-threaded archive that Mortise needs.
 get_filename_component(SOURCE_PATH "${CURRENT_PORT_DIR}/../../../.." ABSOLUTE)
 
 vcpkg_check_features(OUT_FEATURE_OPTIONS feature_options
