@@ -22,7 +22,7 @@ good_tree() {
     write src/remote/link.hpp '#include "runtime/engine.hpp"'
     write src/redis/link.cpp '#include "remote/link.hpp"' '#include <hiredis/hiredis.h>'
     write src/file/store.hpp '#include "runtime/engine.hpp"'
-    write src/client_url.cpp '#include "file/store.hpp"'
+    write src/client_url.cpp '#include "file/store.hpp"' '    {"memory", &memory::backend},'
     write examples/quickstart.cpp 'int main() {' '  // [lock]' '  int a = 1;' '  // [/lock]' '}'
     write tests/unit/all_test.cpp \
         '// Promise: S1, S2, S3, S4, S5, S6, S7, S8, S9, O1, O2, O3, O4, N1, N2, M1' 'TEST(Lock,' '     Excludes) {}' \
@@ -31,14 +31,19 @@ good_tree() {
     for promise in S{1..9} L{1..9} O{1..4} N1 N2 M1; do echo "| **$promise** | what |"; done >docs/promises.md
     bash "$checks/promises.sh" "$scratch" --write
     printf '%s\n' '<!-- snippet: examples/quickstart.cpp#lock -->' '```cpp' 'int a = 1;' '```' \
-        "## A [lock](docs/promises.md), and \`a\`" '[above](#a-lock-and-a), [tests](docs/promises-tests.md#s1)' >README.md
+        "## A [lock](docs/promises.md), and \`a\`" '[above](#a-lock-and-a), [tests](tests/PROMISES.md#s1)' >README.md
     cp README.md examples/README.md
-    sed -i 's|docs/|../docs/|' examples/README.md
+    sed -i "s|docs/|../docs/|; s|tests/|../tests/|" examples/README.md
     mkdir -p packaging/vcpkg/ports/mortise tool
     write include/mortise/version.hpp '#define MORTISE_VERSION_MAJOR 1' \
         '#define MORTISE_VERSION_MINOR 20' '#define MORTISE_VERSION_PATCH 3'
     echo '"version-semver": "1.20.3",' >packaging/vcpkg/ports/mortise/vcpkg.json
     echo '.TH MORTISE 1 2026-11-27 "mortise 1.20.3"' >tool/mortise.1
+    # One hit, and much that is none: code, headings, questions, places.
+    printf '%s\n' '## Who holds it' 'Who holds `nobody`? The page says where the file is.' '```text' 'told, too' '```' \
+        '| what | where |' '|---|---|' '| [Who waits](promises.md) | a store told it |' >docs/words.md
+    write src/base/words.hpp 'const char* words = "told"; // Nobody waits.' 'int told = 10'"'"'000; // said'
+    printf '%s\n' '# limits' 'src/base 2' >tests/habits/english.txt
     write include/mortise/options.hpp '#pragma once' '#include <chrono>' 'namespace mortise {' \
         'struct ClientOptions {' "  std::chrono::milliseconds give_up{10'000};  ///< when it fails" '};' \
         'enum class Errc {' '  timeout = 1,  ///< held' '};' 'struct Capabilities {' '  bool fair = false;' '};' '}'
@@ -50,7 +55,9 @@ good_tree() {
     write examples/own_backend/board.hpp '#include <mortise/backend.hpp>'
     printf '%s\n' '### ClientOptions' '| field | type | default | why |' '|---|---|---|---|' \
         '| `give_up` | `milliseconds` | 10 s | sooner |' '## Error codes' '| `timeout` | yes | wait |' \
-        '## Capabilities' '| `fair` | turns | no |' >docs/reference.md
+        '## Capabilities' '| `fair` | turns | no |' '## Calls' '| take it | `Lock lock;` | `Lock` |' \
+        '## URLs' '| `memory:` | tests |' >docs/reference.md
+    write tests/habits/calls.hpp '#include <mortise/lock.hpp>' 'namespace calls {}'
     write tests/habits/traps.cpp '[[nodiscard]] int made();' 'void f() {' '  int a = 1;  // trap: unused' \
         '  made();  // trap: nodiscard' '}'
     mkdir -p tests/habits/guesses tests/contract
@@ -63,7 +70,7 @@ good_tree() {
 write() {
     local file=$1
     shift
-    printf '%s\n' '// SPDX-License-Identifier: MIT' '// What it is.' "$@" >"$file"
+    printf '%s\n' '// SPDX-License-Identifier: MIT' '// A file of this tree.' "$@" >"$file"
 }
 
 passes() { # <check>
@@ -87,7 +94,7 @@ fails() { # <check> <words of its complaint>; then the tree is good again
 }
 
 good_tree
-for check in layering files snippets links promises version reference public_headers traps guesses; do passes "$check"; done
+for check in layering files snippets links promises version reference english public_headers traps guesses; do passes "$check"; done
 
 write src/core/lease.hpp '#include "runtime/engine.hpp"'
 fails layering 'src/core/lease.hpp:3: runtime/engine.hpp is above'
@@ -145,8 +152,8 @@ fails snippets 'docs/faq.md:4: the block above is not'
 
 sed -i 's|docs/promises.md|docs/gone.md|' README.md
 fails links 'README.md: no such file: docs/gone.md'
-sed -i 's|promises-tests.md#s1|promises-tests.md#s10|' examples/README.md
-fails links 'examples/README.md: no such heading: ../docs/promises-tests.md#s10'
+sed -i 's|PROMISES.md#s1|PROMISES.md#s10|' examples/README.md
+fails links 'examples/README.md: no such heading: ../tests/PROMISES.md#s10'
 sed -i 's|#a-lock-and-a|#a-lock|' README.md
 fails links 'README.md: no such heading: #a-lock'
 
@@ -159,23 +166,43 @@ fails guesses 'guess t02 is in 0 places'
 echo 'struct Lock' >include/mortise/mortise.hpp
 fails guesses 'the headers do not compile'
 
+english() { # <page> <sentence> <complaint>: one hit more than the page may have
+    echo "$2" >>"$1"
+    fails english "$3"
+}
+english docs/words.md 'Whoever waits is next.' 'docs/words.md: 2 hits in 19 words, at most 1'
+english docs/words.md 'It waits. What is free is granted.' 'docs/words.md:9: pattern 1:'
+english docs/words.md 'Of those who wait one is next.' 'docs/words.md:9: pattern 1:'
+english docs/words.md 'It returns null where nothing is held.' 'docs/words.md:9: pattern 3:'
+english docs/words.md 'Nobody waits.' 'docs/words.md:9: pattern 4:'
+english docs/words.md 'A waiter hears of it.' 'docs/words.md:9: pattern 5:'
+english docs/words.md 'It is lost, also if the server is there.' 'docs/words.md:9: pattern 8:'
+english include/mortise/backend.hpp '/// Told, and told.' 'include/mortise/backend.hpp: 2 hits'
+english src/base/words.hpp '// Heard.' 'src/base: 3 hits in its comments, at most 2'
+english src/base/words.sql 'SELECT '"'--'"'; -- Heard.' 'src/base: 3 hits in its comments, at most 2'
+echo 'src/base 9' >tests/habits/english.txt
+fails english 'src/base: 2 hits in its comments, tests/habits/english.txt allows 9'
+bash "$checks/english.sh" "$scratch" --write
+grep -qx 'src/base 2' tests/habits/english.txt || { echo 'english --write does not lower a limit' && failures=$((failures + 1)); }
+good_tree
+
 sed -i 's/_MINOR 20/_MINOR 21/' include/mortise/version.hpp
 fails version 'vcpkg.json: its version is not 1.21.3'
 sed -i 's/1.20.3/1.20.30/' tool/mortise.1
 fails version 'tool/mortise.1: its version is not 1.20.3'
 
 sed -i 's/Excludes/Includes/' tests/unit/all_test.cpp
-fails promises 'docs/promises-tests.md: is not what the tests say'
+fails promises 'tests/PROMISES.md: does not match the tests'
 sed -i 's/ L4,//' tests/unit/all_test.cpp
 fails promises 'L4 has no test'
 sed -i 's/ L4,/ L0,/' tests/unit/all_test.cpp
-fails promises 'tests/unit/all_test.cpp:6: no promises: L1, L2, L3, L0'
+fails promises 'tests/unit/all_test.cpp:6: not a list of promises: L1, L2, L3, L0'
 sed -i '/TEST_P/d' tests/unit/all_test.cpp
-fails promises 'tests/unit/all_test.cpp: a promise without a test'
+fails promises 'tests/unit/all_test.cpp: no test follows this promise'
 sed -i 's/TEST_P.*/int turns;/' tests/unit/all_test.cpp
-fails promises 'tests/unit/all_test.cpp:7: a promise without a test'
+fails promises 'tests/unit/all_test.cpp:7: no test follows this promise'
 sed -i '/L4/d' docs/promises.md
-fails promises 'L4 is not there'
+fails promises 'L4 is missing from the page'
 
 sed -i '/give_up/d' docs/reference.md
 fails reference 'it lacks: ClientOptions | `give_up` | `milliseconds` | 10 s |'
@@ -184,11 +211,19 @@ fails reference 'it lacks: ClientOptions | `give_up` | `milliseconds` | 1,500 ms
 sed -i 's/^  timeout = 1,/  held = 2,\n&/' include/mortise/options.hpp
 fails reference 'it lacks: Errc | `held` |'
 sed -i 's/bool fair = false;/bool just{};/' include/mortise/options.hpp
-fails reference 'no header has: Capabilities | `fair` |'
+fails reference 'the sources do not have: Capabilities | `fair` |'
 sed -i 's/10 s | sooner |/10 s | |/' docs/reference.md
 fails reference 'an empty cell'
 sed -i 's/struct ClientOptions/class ClientOptions/' include/mortise/options.hpp
 fails reference 'no row of ClientOptions was read'
+echo '    {"file", &file::backend},' >>src/client_url.cpp
+fails reference 'it lacks: scheme `file:`'
+sed -i '/"memory"/d' src/client_url.cpp
+fails reference 'the sources do not have: scheme `memory:`'
+echo 'class MORTISE_API Guard {' >>include/mortise/lock.hpp
+fails reference 'it lacks: class `Guard`'
+sed -i 's/`Lock lock;`/`Locks lock;`/' docs/reference.md
+fails reference 'a call does not compile'
 
 echo '#include <mortise/backend.hpp>' >>include/mortise/options.hpp
 fails public_headers 'mortise.hpp includes backend.hpp, which is not for users'

@@ -1,16 +1,19 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Goal: docs/reference.md has every option, error code and capability, with its type and its default, and
-# nothing that is gone. Method: read the structs that end with "Options", `Errc` and `Capabilities` from the
-# public headers; the page has a row for each, which begins as the header says and has no empty cell.
-# (The answers of the stores, and which errors are worth another try, a unit test compares.)
-# Usage: reference.sh <root of the source tree>
+# Goal: docs/reference.md has every option, error code, capability, class and scheme of a URL, and no others;
+# and its one-line calls compile.
+# Method: read the structs that end with "Options", `Errc` and `Capabilities` from the public headers. The page
+# has a row for each field, with its type and its default, and without an empty cell. Read the schemes from
+# src/client_url.cpp, and the classes from the headers for users. Then compile each statement of "Calls".
+# (A unit test compares the page with the answers of the stores and with is_retryable().)
+# Usage: reference.sh <root of the source tree> [<C++ compiler>]
 # shellcheck disable=SC2016 # what looks like a command is Markdown's
 set -euo pipefail
 export LC_ALL=C
 cd "$1"
+compiler=${2:-c++}
 
-# Prints, for each field, "<struct> <beginning of its row>".
+# Prints "<struct> | <beginning of its row>" for each field.
 rows_of_headers() {
     awk '
     function trimmed(text) { sub(/^[ \t]+/, "", text); sub(/[ \t]+$/, "", text); return text }
@@ -24,8 +27,8 @@ rows_of_headers() {
     function milliseconds(count) {
         return count % 1000 ? grouped(count) " ms" : grouped(count / 1000 "") " s"
     }
-    # A default as people say it.
-    function said(type, value) {
+    # A default as the page writes it.
+    function shown(type, value) {
         value = trimmed(value)
         gsub(/\047/, "", value)
         if (value == "") return "empty"
@@ -55,7 +58,7 @@ rows_of_headers() {
         type = trimmed(substr(text, 1, RSTART - 1))
         gsub(/std::(chrono::)?/, "", type)
         if (type ~ /^TimeOption<.*>$/) type = substr(type, 12, length(type) - 12)
-        print in_struct " | `" name "` | `" type "` | " said(type, value) " |"
+        print in_struct " | `" name "` | `" type "` | " shown(type, value) " |"
     }
     BEGIN { unit["seconds"] = "s"; unit["minutes"] = "min"; unit["hours"] = "h" }
     /^struct [A-Za-z]*(Options|Capabilities) \{$/ { in_struct = $2; statement = ""; next }
@@ -76,8 +79,7 @@ rows_of_headers() {
     }' include/mortise/*.hpp | sed -E 's/^(Capabilities \| `[a-z_]+` \|).*/\1/'
 }
 
-# Prints the same for the rows of the page. A table belongs to the heading above it, whose first word names
-# the struct.
+# Prints the same for the rows of the page. The first word of the heading above a table names the struct.
 rows_of_page() {
     awk '
     /^#+ / {
@@ -86,6 +88,7 @@ rows_of_page() {
         if (name == "Error") name = "Errc"
         next
     }
+    name !~ /(Options|Capabilities|Errc)$/ { next }
     /^\| `/ {
         cells = split($0, cell, /[ ]*\|[ ]*/)
         shown = name == "Errc" || name == "Capabilities" ? 2 : 4
@@ -96,18 +99,61 @@ rows_of_page() {
     }' docs/reference.md
 }
 
-headers=$(rows_of_headers)
-page=$(rows_of_page)
+schemes_of_code() { sed -nE 's/^ *\{"([a-z+]+)", .*/scheme `\1:`/p' src/client_url.cpp; }
+
+schemes_of_page() {
+    awk -F'|' '/^## / { here = $0 == "## URLs" } here && /^\| `/ { print $2 }' docs/reference.md |
+        grep -oE '`[a-z+]+:`' | sed 's/^/scheme /' || true
+}
+
+# Prints the classes that a user of locks can name, each as "class `<name>`".
+classes_of_headers() {
+    local header
+    while read -r header; do
+        sed -nE 's/^class (MORTISE_[A-Z_]+ )+([A-Za-z]+).*\{$/class `\2`/p' "include/mortise/$header.hpp"
+    done < <(awk '!/^#/ && $2 == "user" { print $1 }' tests/habits/public_headers.txt)
+}
+
+classes_on_page() {
+    local name
+    while read -r _ name; do
+        ! grep -qF -- "$name" docs/reference.md || echo "class $name"
+    done < <(classes_of_headers)
+}
+
+# Prints a program with the statements of the table "Calls": each row is a function, and each statement of a row
+# is in the scope of the one before it. calls.hpp declares the names that they use.
+calls_of_page() {
+    printf '#include "calls.hpp"\nnamespace calls {\n'
+    awk -F'|' '
+    /^## / { here = $0 == "## Calls" }
+    here && /^\| / && $3 ~ /`/ {
+        count = split($3, span, "`")
+        printf "void row%d() {\n#line %d \"docs/reference.md\"\n", NR, NR
+        for (i = 2; i <= count; i += 2) if (span[i] ~ /;$/) { printf "{ %s ", span[i]; closing = closing " }" }
+        print closing "\n}"
+        closing = ""
+    }' docs/reference.md
+    echo '}'
+}
+
 bad=0
-while read -r row; do
-    echo "docs/reference.md: it lacks: $row"
+complain() {
+    echo "$*"
     bad=1
+}
+headers=$(rows_of_headers; schemes_of_code; classes_of_headers)
+page=$(rows_of_page; schemes_of_page; classes_on_page)
+while read -r row; do
+    complain "docs/reference.md: it lacks: $row"
 done < <(comm -23 <(sort <<<"$headers") <(sort <<<"$page"))
 while read -r row; do
-    echo "docs/reference.md: no header has: $row"
-    bad=1
+    complain "docs/reference.md: the sources do not have: $row"
 done < <(comm -13 <(sort <<<"$headers") <(sort <<<"$page"))
 for name in ClientOptions Errc Capabilities; do
-    grep -q "^$name | " <<<"$headers" || { echo "no row of $name was read from the headers"; bad=1; }
+    grep -q "^$name | " <<<"$headers" || complain "no row of $name was read from the headers"
 done
+messages=$(calls_of_page |
+    "$compiler" -std=c++20 -Iinclude -Itests/habits -Wall -Wno-unused -fsyntax-only -x c++ - 2>&1) ||
+    complain "docs/reference.md: a call does not compile: $messages"
 exit "$bad"

@@ -10,7 +10,7 @@ export LC_ALL=C
 cd "$1"
 
 pages=(README.md)
-for page in examples/README.md docs/*.md; do [ ! -f "$page" ] || pages+=("$page"); done
+for page in examples/README.md docs/*.md docs/*/*.md; do [ ! -f "$page" ] || pages+=("$page"); done
 awk '
 function complain(text) { print FILENAME ":" FNR ": " text; bad = 1 }
 function dedent(text,    lines, count, i, indent, least, result) {
