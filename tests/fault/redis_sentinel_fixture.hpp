@@ -48,6 +48,12 @@ class RedisSentinelTest : public ::testing::Test {
     }
     return count;
   }
+  /// @return the same of the master that all sentinels name now. Sentinels that were slow may
+  /// replace a master a second time, soon after the first.
+  [[nodiscard]] std::size_t connections_at_master() {
+    const std::optional<std::size_t> now = servers().master();
+    return now ? connections_at(*now) : 0;
+  }
   [[nodiscard]] std::size_t waiting(std::size_t server, const std::string& name) {
     const std::string count =
         servers()[server].talk().command({"HGET", redis::lock_key("mortise:", name), "w"}).text;

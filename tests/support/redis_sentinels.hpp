@@ -57,6 +57,7 @@ class RedisSentinels {
   void fail_over();
 
  private:
+  void order_fail_over();
   [[nodiscard]] bool is_tls() const noexcept;
   [[nodiscard]] std::uint16_t port_of(const RedisServer& server) const noexcept;
   static void hasten(RedisServer& sentinel, std::chrono::milliseconds publish);
