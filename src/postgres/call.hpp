@@ -82,7 +82,8 @@ struct Call {
     queue,
     queue_run,
     queue_gate,
-    check
+    check,
+    write  ///< check: the second statement, which writes what a lock would
   };
   /// @return the one of those three that is about keys, semaphores, or locks
   [[nodiscard]] static constexpr Text text_of(Text of_locks, Mode mode) noexcept {

@@ -90,7 +90,10 @@ Arguments PostgresBackend::prepare(Call& call, bool pooled) {
       return Statements::census(static_cast<const Census&>(*call.operation).processes);
     case Call::Kind::list:
     case Call::Kind::queue: return prepare_listing(call);
-    case Call::Kind::check: call.text = Call::Text::check; return {};
+    case Call::Kind::check:
+      if (call.text == Call::Text::write) return Statements::write();
+      call.text = Call::Text::check;
+      return {};
   }
   call.text = Call::Text::inspect;
   return Statements::inspect(call.inspection().name());

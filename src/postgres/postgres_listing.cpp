@@ -147,9 +147,20 @@ void PostgresBackend::check(const std::shared_ptr<Check>& operation) {
 }
 
 void PostgresBackend::answered_check(const Call& call, const Result& result) {
+  if (call.text == Call::Text::write) {
+    // Another client's check has the row at this moment.
+    if (result.text(0) == "L") return again_soon(call);
+    return static_cast<Check&>(*call.operation).answered();
+  }
   const std::optional<std::string_view> missing = result.text(0);
   if (!missing) return nonsense(call);
-  if (missing->empty()) return static_cast<Check&>(*call.operation).answered();
+  // A full disk, or a standby that does not confirm, shows only when something is written.
+  if (missing->empty()) {
+    Call next = call;
+    next.text = Call::Text::write;
+    next.asked = clock_->now();
+    return submit(std::move(next));
+  }
   call.operation->failed({Errc::denied, where_ + ": the role lacks " + one_line(*missing) +
                                             "; run 'mortise migrate' with --role, or "
                                             "application.sql"});

@@ -146,6 +146,7 @@ Statements::Statements(const std::string& schema, bool fair)
       {"", fill_in(sql::queue_run, schema), queue({}, 1)},
       {"", fill_in(sql::queue_gate, schema), queue({}, 1)},
       {"", fill_in(sql::check, schema), {}},
+      {"", call("take_apart($1, $2, $3, $4, $5)"), write()},
   };
 }
 
@@ -164,6 +165,12 @@ Arguments Statements::acquire(const Acquisition::Request& request, bool waits, c
       .bytes(request.label)
       .integer(how(copies) | (waits ? waiting_bit : 0) | (fair_ ? fair_bit : 0) |
                (pooled ? 0 : own_session_bit));
+  return arguments;
+}
+
+Arguments Statements::write() {
+  Arguments arguments;
+  arguments.bytes({}).bytes(attempt_bytes(AttemptId{}).view()).integer(1).bytes({}).integer(0);
   return arguments;
 }
 

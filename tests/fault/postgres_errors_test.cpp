@@ -307,6 +307,22 @@ TEST_F(PostgresErrors, ACheckThatSucceedsIsFollowedByLocksOfEveryKind) {
   EXPECT_TRUE(mine.make_once("d").begin());
 }
 
+TEST_F(PostgresErrors, AFullDiskFailsTheCheckAsItFailsALock) {
+  client().check(patience);
+  server().talk().run(
+      "create function public.full() returns trigger language plpgsql as"
+      " $$begin raise 'no space left on device' using errcode = 'disk_full'; end$$;"
+      "create trigger full_disk before insert or update on mortise.lock"
+      " for each row execute function public.full()");
+  Client mine = client();
+  const Failure refused = failure_of([&] { mine.make_lock("a").lock(); });
+  EXPECT_EQ(refused.code, Errc::exhausted) << refused.text;
+  const Failure checked = failure_of([&] { mine.check(patience); });
+  EXPECT_EQ(checked.code, Errc::exhausted) << checked.text;
+  server().talk().run("drop trigger full_disk on mortise.lock");
+  mine.check(patience);
+}
+
 TEST_F(PostgresErrors, SettingsThatTheServerRefusesAreMisconfigured) {
   for (const char* const options :
        {"-c%20no_such_setting%3D1", "-c%20geqo%3Dperhaps", "nonsense"}) {

@@ -136,6 +136,15 @@ TEST_F(PostgresStandby, WhoHasToWaitAndWhoGivesUpWaitsForNone) {
   find_standby();
 }
 
+TEST_F(PostgresStandby, ThatIsGoneFailsTheCheck) {
+  Client mine = client();
+  mine.check(patience);
+  ASSERT_NO_FATAL_FAILURE(lose_standby());
+  EXPECT_EQ(failure_of([&] { mine.check(1s); }).code, Errc::unavailable);
+  find_standby();
+  mine.check(patience);
+}
+
 TEST_F(PostgresStandby, AShutdownOrACrashDuringTheWaitTellsNothing) {
   for (const bool crash : {false, true}) {
     ASSERT_NO_FATAL_FAILURE(lose_standby());

@@ -1,5 +1,6 @@
 -- What the role lacks of what application.sql grants, and what the owner lacks by whose rights the functions run; in
--- words. Nothing: the role may take, renew and release every kind of lock. greet.sql tells whether the server takes writes.
+-- words. Nothing: the role may take, renew and release every kind of lock. Then the client writes a row, since only a
+-- write shows a full disk or a standby that does not confirm.
 SELECT coalesce(pg_catalog.string_agg(missing.what, ', '), '') FROM (
   SELECT pg_catalog.concat('SELECT ON @schema@.', needed.name) AS what
     FROM pg_catalog.unnest(ARRAY[@granted_tables@]::pg_catalog.name[]) AS needed(name)
