@@ -9,8 +9,12 @@ set(mortise_programs_of_full mortise_simulation_tests mortise_drill_tests)
 
 # Regular expressions for whole names of tests. Over TLS and in a cluster the contract repeats what it says of the
 # same store without; what is special there has tests of its own (RemoteTls*, RedisTls*, RedisCluster* of the faults).
+# So do the histories of an ensemble, but for those with readers. The tests of what only tests use take long for what
+# they find: the tests that use it are red as well.
 set(mortise_tests_of_full
-    "contract[.](redis_tls|redis_cluster|postgres_tls|zookeeper_tls)[.]shard[0-9]+")
+    "contract[.](redis_tls|redis_cluster|postgres_tls|zookeeper_tls)[.]shard[0-9]+"
+    "ZooKeeperEnsemble/Histories"
+    "SupportOwnTime|ZooKeeperSupport|PostgresServerTest|CheckerSpeed|Broken[A-Za-z]*")
 
 # Adds the label `full` to the list of labels in the variable `variable`, if the test is not in the short run.
 function(mortise_short_or_full name variable)
