@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The client of one backend. It owns connections and threads, and makes locks.
+// The client of one backend. A client owns connections and threads, and makes locks.
 #pragma once
 
 #include <mortise/capabilities.hpp>
@@ -36,30 +36,30 @@ class ClientState;
 
 /// One client of one backend. Make one client per process and share it.
 ///
-/// The client starts its threads when it first needs them: one in the background for renewals,
-/// timers and pushes, and others that deliver losses and notifications. A forked child must not use
-/// the client of its parent. Every call there fails with `Errc::closed`, and the child keeps no
-/// lock alive.
-/// @thread_safety Every member may be called concurrently, except the destructor and move. On a
-/// moved-from client only `close()` may be called (asserted).
+/// The client starts its threads when it first needs them. One background thread runs renewals and
+/// timers and receives pushes. Other threads deliver losses and notifications. A forked child must
+/// not use the client of its parent. In the child, every call fails with `Errc::closed`. The child
+/// keeps no lock alive.
+/// @thread_safety Every member may be called concurrently, except the destructor and move. Only
+/// `close()` may be called on a moved-from client (asserted).
 class MORTISE_API Client {
  public:
-  /// Opens a URL. Reads only the text, and for `file:` the directory. So a service starts even if
-  /// its store is down. Call `check()` to connect.
+  /// Opens a URL. Reads only the text of the URL, and for `file:` also the directory. So a service
+  /// starts even if its store is down. Call `check()` to connect.
   ///
   /// Schemes: `memory:`, `file:`, `redis:`, `redis+unix:`, `redis+sentinel:`, `redis+cluster:`
   /// (over TLS `rediss:`, `rediss+sentinel:`, `rediss+cluster:`), `redlock:`, `redlocks:`,
-  /// `redlock+unix:`, `zookeeper:`, `zookeeper+tls:`, `postgresql:` and `postgres:`.
-  /// docs/reference.md describes the schemes, and the pages in docs/stores list their parameters.
-  /// The CMake target `mortise::mortise` has this constructor and every scheme.
+  /// `redlock+unix:`, `zookeeper:`, `zookeeper+tls:`, `postgresql:` and `postgres:`. The page
+  /// docs/reference.md describes the schemes. The pages in docs/stores list their parameters. The
+  /// CMake target `mortise::mortise` has this constructor and every scheme.
   /// @param url names the backend; its password never appears in a message
   /// @param options see `ClientOptions`
   /// @errors `misconfigured` (the message names the scheme, host or parameter), `unsupported` (this
   /// build does not have the scheme), `denied` (the directory of `file:`), `exhausted` (no file
   /// descriptors); thrown as `Error`
   explicit Client(std::string_view url, ClientOptions options = {});
-  /// Uses a backend that you made: with its factory, such as `mortise::file::backend(url)`, or from
-  /// a class of your own.
+  /// Uses a backend that the caller made with a factory, such as `mortise::file::backend(url)`, or
+  /// from a class of its own.
   ///
   /// @errors `misconfigured` (a null backend, or an impossible option), `exhausted` (no file
   /// descriptors); thrown as `Error`
@@ -79,14 +79,13 @@ class MORTISE_API Client {
     ec = failure.code;
     return client;
   }
-  /// As above, with the message: `failure.words()` names the scheme, host or parameter that is
-  /// wrong.
+  /// As above, with a message: `failure.words()` names the invalid scheme, host or parameter.
   [[nodiscard]] static std::optional<Client> open(std::string_view url, ClientOptions options,
                                                   Failure& failure);
   /// Opens the URL in the environment variable `MORTISE_URL`.
   ///
-  /// @errors `misconfigured` if the variable is missing or empty: the message contains the name of
-  /// the variable, and never its value. Otherwise as `Client(url)`
+  /// @errors `misconfigured` if the variable is missing or empty. The message contains the name of
+  /// the variable, but not its value. Otherwise as `Client(url)`
   /// @thread_safety No other thread may change the environment during the call.
   [[nodiscard]] static Client from_env(ClientOptions options = {});
   Client(Client&&) noexcept;
@@ -120,9 +119,9 @@ class MORTISE_API Client {
   /// As above, with the options of the acquisition and of the lock:
   /// `with_lock("orders/42", {.wait = 2s}, ship)`.
   ///
-  /// @return an optional with the result of `body`. It is empty, and `body` was not called, if the
-  /// time ran out before the lock was free or if the wait was stopped. If `body` returns nothing:
-  /// true if it was called. A `body` that returns a bool does not compile
+  /// @return an optional with the result of `body`. The optional is empty if the call did not get
+  /// the lock in time, or if the wait was stopped. In both cases, `body` was not called. If `body`
+  /// returns nothing: true if `body` was called. A `body` that returns a bool does not compile
   template <class Body>
   [[nodiscard]] auto with_lock(std::string_view name, const AcquireOptions& options, Body&& body) {
     return call_with(Guard(*this, name, options), std::forward<Body>(body));
@@ -174,25 +173,26 @@ class MORTISE_API Client {
   /// @return the properties of the backend; some are `unknown` before the first connection.
   [[nodiscard]] Capabilities capabilities() const;
 
-  /// Returns what this client holds and waits for: the names, for how long, how many threads wait
-  /// for each, and why renewals fail. The client reads its own memory, so this works while the
-  /// store is down.
+  /// Returns the names that this client holds or waits for. For each name, the snapshot has the age
+  /// of the hold, the number of waiting threads, and the reason of failed renewals. The client
+  /// reads only its own memory, so the call works while the store is down.
   ///
   /// @return see `Snapshot`; empty after `close()`, and in a forked child
   /// @blocking Sends no request. The cost grows with the number of names that the client holds or
   /// waits for.
   [[nodiscard]] Snapshot snapshot() const;
-  /// Makes a function that returns the current `snapshot()`, for metrics that another thread reads.
-  /// The function may outlive the client. It then returns an empty snapshot.
+  /// Makes a function that returns the current `snapshot()`. Another thread can call the function
+  /// to read metrics. The function may outlive the client. After the client has ended, the function
+  /// returns an empty snapshot.
   [[nodiscard]] std::function<Snapshot()> snapshot_source() const;
 
   /// For administrators: returns one page of the names that are held. `ListOptions::mode` selects
   /// locks, semaphores or keys. Pass `NamePage::cursor` to get the next page, until the cursor is
-  /// empty. A page is short work for the store, so other clients are not delayed.
+  /// empty. The store needs little time for a page, so a listing does not delay other clients.
   ///
-  /// A name that is held during the whole listing appears at least once. It appears exactly once,
-  /// except on Redis (see docs/stores/redis.md). A name that is taken or freed during the listing
-  /// may be missing.
+  /// A name that is held during the whole listing appears at least once. Except on Redis (see
+  /// docs/stores/redis.md), such a name appears exactly once. A name that is taken or freed during
+  /// the listing may be missing.
   /// @param prefix the first bytes of each name, up to 512 bytes of any value; empty means all
   /// names
   /// @param options see `ListOptions`
@@ -207,8 +207,8 @@ class MORTISE_API Client {
                               std::error_code& ec) const;
 
   /// For administrators: returns the holders and the waiters of one name. `QueueOptions::mode`
-  /// selects a lock, a semaphore or a key. All three can have the same name, and each has its own
-  /// queue.
+  /// selects a lock, a semaphore or a key. A lock, a semaphore and a key can have the same name.
+  /// Each of the three has its own queue.
   ///
   /// @param name 1 to 512 bytes of any value
   /// @param options see `QueueOptions`
@@ -221,20 +221,20 @@ class MORTISE_API Client {
                                 std::error_code& ec) const;
 
   /// For administrators: ends the holds of a lock, including holds of this client. With
-  /// `ForceOptions::mode` it ends one permit of a semaphore, or the run of a key. Every later token
-  /// is larger. The holder's `lost()` fires at its next renewal at the latest. Until then, only a
-  /// store that checks tokens refuses the writes of that holder.
+  /// `ForceOptions::mode`, the call ends one permit of a semaphore, or the run of a key. Every
+  /// later token is larger. The holder's `lost()` fires at its next renewal at the latest. Until
+  /// then, only a store that checks tokens refuses the writes of that holder.
   ///
-  /// A key stays pending. The next caller, or the first waiter, runs it with a `Run::number()` that
-  /// is one larger. The former runner can no longer record an outcome.
+  /// A key stays pending. The next caller, or the first waiter, runs the key with a `Run::number()`
+  /// that is one larger. The former runner can no longer record an outcome.
   ///
   /// @param name 1 to 512 bytes of any value
   /// @param options the hold to end, and how long to wait
-  /// @return the holders whose holds were ended; for several readers, only the first. Empty if no
-  /// hold was found, or if the hold that was found is not the one in `ForceOptions::of`
+  /// @return the holders whose holds were ended; for several readers, only the first. Empty if the
+  /// call found no hold, or if it found a hold other than `ForceOptions::of`
   /// @errors as `list()`; `unsupported` depends on `Capabilities::forces`. `misconfigured`: a
-  /// permit without its token. `in_doubt`: no answer came. The hold may have ended. No other hold
-  /// was ended
+  /// permit without its token. `in_doubt`: no answer came, so the hold may or may not have ended.
+  /// The call never ends another hold
   /// @blocking At most `ForceOptions::wait`.
   std::vector<Holder> force_release(std::string_view name, const ForceOptions& options = {});
   /// As above without exceptions.
@@ -242,13 +242,13 @@ class MORTISE_API Client {
                                     std::error_code& ec);
 
   /// Ends the client. Waiting calls return with `closed`. The client releases its holds at the
-  /// server, as far as the server answers. If a `LockOptions::min_hold` has not elapsed, the store
-  /// keeps that name reserved. All holds count as lost (`lost()` fires). Every later acquisition
-  /// fails with `closed`.
+  /// server if the server answers. If a `LockOptions::min_hold` has not elapsed, the store keeps
+  /// that name reserved. Every hold counts as lost. `lost()` fires for each hold. Every later
+  /// acquisition fails with `closed`.
   ///
-  /// After the call `unlock()` and destructors report no error. A second call returns when the
-  /// first has ended. A callback may call it. If another thread already closes the client, the call
-  /// from the callback returns at once.
+  /// After the call, `unlock()` and destructors report no error. A second call returns when the
+  /// first call has ended. A callback of the client may call `close()`. If another thread is
+  /// already closing the client, the call from the callback returns at once.
   /// @blocking At most two command timeouts, about 2 s.
   void close() noexcept;
 

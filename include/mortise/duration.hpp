@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Times as callers write them: any std::chrono duration, and never a number without a unit.
+// Times as callers write them: any std::chrono duration, but never a number without a unit.
 #pragma once
 
 #include <mortise/export.hpp>
@@ -20,9 +20,10 @@ constexpr void refuse_number_without_unit() {
                 "`using namespace std::chrono_literals` makes both available");
 }
 
-/// The type of every time in a struct of options. It is a `Duration`, made from any `std::chrono`
-/// duration that converts to it without loss. A time that does not fit becomes the longest one.
-/// `{.lease = 30}` fails to compile, and the message explains why.
+/// The type of every time in a struct of options. A `TimeOption` is a `Duration`, made from any
+/// `std::chrono` duration that converts to `Duration` without loss. A time that does not fit
+/// becomes the longest time of the type. `{.lease = 30}` fails to compile, with a message that
+/// gives the reason.
 template <class Duration>
 struct TimeOption : Duration {
   template <class Rep, class Period>
@@ -34,7 +35,7 @@ struct TimeOption : Duration {
 
  private:
   /// Converts without overflow. The standard's conversion turns the longest time in hours into a
-  /// negative one.
+  /// negative time.
   template <class Rep, class Period>
   static constexpr Duration fitted(const std::chrono::duration<Rep, Period>& time) {
     using Wide = std::chrono::duration<double, typename Duration::period>;
@@ -45,11 +46,11 @@ struct TimeOption : Duration {
 };
 
 /// @return any duration as a wait in nanoseconds, rounded up. A duration that does not fit becomes
-/// `forever`. A duration below zero, or one that is not a number, becomes zero.
+/// `forever`. A negative or NaN duration becomes zero.
 template <class Rep, class Period>
 [[nodiscard]] constexpr std::chrono::nanoseconds wait_of(
     const std::chrono::duration<Rep, Period>& wait) {
-  // Compared as floating point, because that type does not overflow for any duration.
+  // Compare as floating point, because that type does not overflow for any duration.
   using Seconds = std::chrono::duration<double>;
   constexpr Seconds longest = std::chrono::hours(24 * 365 * 100);
   const auto seconds = std::chrono::duration_cast<Seconds>(wait);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A hold that lasts as long as a scope. It has what a remote lock needs and the standard's guards
-// lack: a time limit, cancellation, the token, the loss, and the reason of a failure.
+// A hold that lasts as long as a scope. A remote lock needs more than the standard's guards have.
+// `Guard` adds a time limit, cancellation, the token, the loss, and the reason of a failure.
 #pragma once
 
 #include <mortise/error.hpp>
@@ -24,13 +24,14 @@ namespace mortise {
 
 class ReadWriteLock;
 
-/// Takes the lock in its constructor and unlocks in its destructor. Any thread may destroy it. The
-/// hold does not end with the thread that made the guard.
+/// Takes the lock in its constructor and unlocks in its destructor. Any thread may destroy the
+/// guard. The hold does not end when the thread that made the guard ends.
 ///
 /// Give the guard a name. A compiler warns about `Guard(lock, options);`, which unlocks at once.
 ///
-/// An empty guard holds nothing, and `error()` says why. If another owner holds the lock, the guard
-/// is empty. Every other failure is thrown, unless you use the form with `std::error_code`.
+/// An empty guard holds nothing. Its `error()` returns the reason. If another owner holds the lock,
+/// the guard is empty. The constructor throws every other failure, unless you use the form with
+/// `std::error_code`.
 /// @thread_safety One thread at a time. `valid_for()`, `token()` and `lost()` may be called
 /// concurrently with each other.
 class MORTISE_API Guard {
@@ -57,7 +58,7 @@ class MORTISE_API Guard {
   [[nodiscard]] explicit Guard(Lock&& lock, const Time& wait)
       : Guard(lock, {.wait = wait_of(wait)}) {}
   /// Takes the lock if it is free now, as `std::unique_lock(lock, std::try_to_lock)` does.
-  // A template, so that `{}` still means `AcquireOptions`.
+  // This constructor is a template, so that `{}` still means `AcquireOptions`.
   template <std::same_as<std::try_to_lock_t> Try>
   [[nodiscard]] explicit Guard(Lock& lock, Try)
       : Guard(lock, {.wait = std::chrono::nanoseconds(0)}) {}
@@ -98,18 +99,19 @@ class MORTISE_API Guard {
   }
 
   Guard(Guard&& other) noexcept;
-  /// Unlocks its own hold first, then takes over the other hold.
+  /// Unlocks its own hold first. Then takes over the other hold.
   Guard& operator=(Guard&& other) noexcept;
   Guard(const Guard&) = delete;
   Guard& operator=(const Guard&) = delete;
   /// Unlocks. Never throws, and blocks for at most one command timeout.
   ~Guard();
 
-  /// @return true if the guard took the lock and has not unlocked it. A loss does not change this.
+  /// @return true if the guard took the lock and has not unlocked it. After a loss, the result is
+  /// still true.
   [[nodiscard]] explicit operator bool() const noexcept { return slot_ != nullptr; }
   /// Unlocks now. The guard is empty afterwards.
   ///
-  /// @return what it found, as `Lock::release()`; `was_lost` for an empty guard. Never throws
+  /// @return the same value as `Lock::release()`; `was_lost` for an empty guard. Never throws
   Released unlock() noexcept;
 
   /// @return the name of the lock; empty for an empty guard.
@@ -125,11 +127,11 @@ class MORTISE_API Guard {
   /// @return the owner of the hold.
   [[nodiscard]] Owner owner() const noexcept { return owner_; }
 
-  /// @return why the guard is empty; clear if it holds the lock or has unlocked it.
+  /// @return why the guard is empty; clear if the guard holds the lock or has unlocked it.
   [[nodiscard]] const std::error_code& error() const noexcept { return failure_.code; }
   /// @return the message for `error()`: the lock or the store, and the reason.
   [[nodiscard]] std::string error_text() const { return failure_.words(); }
-  /// @return the holder at the moment when the guard gave up, if the backend named it; else empty.
+  /// @return the holder at the time when the guard gave up; empty if the backend did not name it.
   [[nodiscard]] const std::optional<Holder>& holder() const noexcept { return holder_; }
 
  private:

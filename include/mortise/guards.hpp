@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Several locks taken as one: all or none, within one time limit, and without a deadlock.
+// Several locks taken together: all or none, within one time limit, and without a deadlock.
 #pragma once
 
 #include <mortise/error.hpp>
@@ -36,8 +36,9 @@ struct HeldSlot {
 };
 }  // namespace runtime
 
-/// The locks of one `lock_all()`: `{from, to}`, or a range such as `std::vector<Lock>`. It is made
-/// implicitly from these, and refers to the locks until the call returns.
+/// The locks of one `lock_all()`: `{from, to}`, or a range such as `std::vector<Lock>`. The
+/// compiler converts such a list or range. The `LockList` refers to the locks until the call
+/// returns.
 class LockList {
  public:
   /// One of the locks. May be a temporary.
@@ -73,8 +74,9 @@ class LockList {
   std::vector<Lock*> locks_;
 };
 
-/// The names of one `lock_all()`: `{"a", "b"}`, or a range such as `std::vector<std::string>`. It
-/// is made implicitly from these, and refers to the names until the call returns.
+/// The names of one `lock_all()`: `{"a", "b"}`, or a range such as `std::vector<std::string>`. The
+/// compiler converts such a list or range. The `NameList` refers to the names until the call
+/// returns.
 class NameList {
  public:
   NameList(std::initializer_list<std::string_view> names) : names_(names) {}
@@ -103,33 +105,35 @@ struct GuardedHold {
   StoreId store{};     ///< the store that has the hold
 };
 
-/// The holds that `lock_all()` has taken. The destructor unlocks all of them, in any thread.
+/// The holds that `lock_all()` has taken. The destructor unlocks all holds, in any thread.
 ///
-/// If the object holds nothing, `error()` says why and `failed_name()` names the lock that failed.
-/// The loss of one hold is reported by its `Lock`: `lock.lost(guards.owner())`.
+/// If the object holds nothing, `error()` returns the reason. `failed_name()` returns the name of
+/// the lock that failed. Each `Lock` reports the loss of its own hold: `lock.lost(guards.owner())`.
 /// @thread_safety One thread at a time. `valid_for()` may be called concurrently with itself.
 class MORTISE_API Guards {
  public:
   /// Makes an object that holds nothing.
   Guards() noexcept;
   Guards(Guards&& other) noexcept;
-  /// Unlocks its own holds first, then takes over the others.
+  /// Unlocks its own holds first. Then takes over the other holds.
   Guards& operator=(Guards&& other) noexcept;
   Guards(const Guards&) = delete;
   Guards& operator=(const Guards&) = delete;
   /// Unlocks as `unlock()` does.
   ~Guards();
 
-  /// @return true if all locks were taken and not unlocked since. A loss does not change this.
+  /// @return true if the object took all locks and has not unlocked them. After a loss, the result
+  /// is still true.
   [[nodiscard]] explicit operator bool() const noexcept { return holds_; }
   /// Unlocks all holds now. Sends all requests together if the backend can do so. Never throws.
   ///
-  /// @return `released` if that is the result of every lock. Otherwise `was_lost` if any hold was
+  /// @return `released` if every lock returned `released`. Otherwise `was_lost` if any hold was
   /// lost, or if the object held nothing. Otherwise `unknown`
   /// @blocking At most one command timeout, for any number of locks.
   Released unlock() noexcept;
 
-  /// @return the number of locks that it has to unlock; a lock that was passed twice counts twice.
+  /// @return the number of locks that the object has to unlock; a lock that was passed twice counts
+  /// twice.
   [[nodiscard]] std::size_t size() const noexcept { return slots_.size(); }
   /// @return how long all holds are certain to last without another renewal: the shortest
   /// `Lock::valid_for()`. Zero if nothing is held. `nanoseconds::max()` if the list of locks was
@@ -138,21 +142,21 @@ class MORTISE_API Guards {
   /// @return the fencing token of the lock with that name, even after a loss; empty if nothing is
   /// held.
   /// @errors `misconfigured`, thrown as `Error`: no lock in the list has that name, or locks in
-  /// several stores have it (use `holds()` then)
+  /// several stores have it (in that case, use `holds()`)
   [[nodiscard]] Token token(std::string_view name) const;
   /// @return each hold once, in the order of the names; empty if nothing is held.
   [[nodiscard]] std::vector<GuardedHold> holds() const;
   /// @return the owner of the holds.
   [[nodiscard]] Owner owner() const noexcept { return owner_; }
 
-  /// @return why it holds nothing; clear if it holds the locks or has unlocked them.
+  /// @return why the object holds nothing; clear if it holds the locks or has unlocked them.
   [[nodiscard]] const std::error_code& error() const noexcept { return failure_.code; }
   /// @return the message for `error()`: the lock, and the reason.
   [[nodiscard]] std::string error_text() const { return failure_.words(); }
-  /// @return the name of the lock that caused `error()`. After a timeout this is the lock that was
-  /// busy.
+  /// @return the name of the lock that caused `error()`. After a timeout, this lock is the busy
+  /// lock.
   [[nodiscard]] const std::string& failed_name() const noexcept { return failed_name_; }
-  /// @return the last known holder of that lock, if the backend named it; else empty.
+  /// @return the last known holder of that lock; empty if the backend did not name the holder.
   [[nodiscard]] const std::optional<Holder>& holder() const noexcept { return holder_; }
 
  private:
@@ -178,27 +182,28 @@ class MORTISE_API Guards {
 
 /// Takes all of the locks, or none.
 ///
-/// The locks may belong to different clients and backends. The library takes them in the order of
-/// their names, not in the order of the arguments. So callers that want some of the same locks
-/// never wait for each other in a circle. A lock that is named twice is re-entered. If a list names
-/// one lock both as a reader and exclusively, the call fails with `misconfigured`.
+/// The locks may belong to different clients and backends. The library orders the locks by their
+/// names, not by the order of the arguments. So callers that want some of the same locks never wait
+/// for each other in a circle. If a list names a lock twice, the owner re-enters this lock. If a
+/// list names one lock both as a reader and exclusively, the call fails with `misconfigured`.
 ///
-/// All requests are sent together, so eight locks take about as long as one. If a lock is busy, the
-/// call gives the other locks back and waits for the busy one. It holds none of the locks during
-/// that wait. If this happens again, the call keeps the locks that come before the busy one in the
-/// order of names. Locks that the owner held before the call stay held.
+/// The call sends all requests together. So eight locks take about as long as one lock. If a lock
+/// is busy, the call gives the other locks back and waits for the busy lock. During that wait, it
+/// holds none of the locks. If another lock is busy afterwards, the call keeps the locks that come
+/// before the busy lock in the order of names. The call does not release locks that the owner held
+/// before the call.
 ///
-/// Locks of the same name in different stores are ordered by the description of the store. So use
-/// the same URLs in all processes. Do not pass the same name through two clients of one store: they
-/// exclude each other, so the call can never succeed.
-/// @param locks `{from, to}`, or a range of locks. They need not outlive the call. An empty list is
-/// success
-/// @param options one time limit and one stop token for all, and the owner of each lock
-/// @return the holds. If another owner held one of the locks until the time was up, or the wait was
-/// stopped, the result converts to false: `error()` is `timeout` or `cancelled`, and
-/// `failed_name()` and `holder()` name the busy lock and its holder
-/// @errors as `Lock::lock()` of any of them, thrown as an `Error` whose message begins with the
-/// name; contention is not thrown
+/// For locks of the same name in different stores, the library uses the order of the stores'
+/// descriptions. So use the same URLs in all processes. Do not pass the same name through two
+/// clients of one store. These clients exclude each other, so the call can never succeed.
+/// @param locks `{from, to}`, or a range of locks. The locks need not outlive the call. A call with
+/// an empty list succeeds
+/// @param options one time limit and one stop token for all locks, and the owner of each lock
+/// @return the holds. The result converts to false if another owner held a lock until the time was
+/// up, or if the wait was stopped. Then `error()` is `timeout` or `cancelled`. `failed_name()` and
+/// `holder()` name the busy lock and its holder
+/// @errors as `Lock::lock()` of any of the locks, thrown as an `Error` whose message begins with
+/// the name of the lock; contention is not thrown
 /// @blocking At most `options.wait` plus 50 ms, in every fault. If `options.wait` is zero or less,
 /// at most one command timeout plus 50 ms. The call sends all requests that give locks back before
 /// it returns. The client reads their answers in the background.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The state of a key of `Once`, and which callers run it again. Users and backends share these.
+// The state of a key of `Once`, and the callers that run the key again. Users and backends share
+// these types.
 #pragma once
 
 #include <mortise/export.hpp>
@@ -14,7 +15,7 @@ namespace mortise {
 /// The state of a key.
 enum class KeyState : std::uint8_t {
   absent,     ///< never begun, or forgotten
-  pending,    ///< begun, without an outcome: its runner works, or has died
+  pending,    ///< begun, without an outcome: its runner is still working, or has died
   succeeded,  ///< the result is recorded
   failed,     ///< the reason is recorded
 };
@@ -27,7 +28,7 @@ enum class KeyState : std::uint8_t {
 enum class Repeat : std::uint8_t {
   after_failure,  ///< a failed key runs again; a key that succeeded returns its result
   never,          ///< the first outcome stays, even a failure
-  always,         ///< every caller runs, one at a time; `Run::number()` shows that it is not first
+  always,         ///< every caller runs, one at a time; `Run::number()` grows with each run
 };
 #pragma GCC diagnostic pop
 

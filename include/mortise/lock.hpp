@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The lock of one name. It meets the standard's Lockable and TimedLockable, so std::unique_lock,
-// std::scoped_lock and std::lock_guard work on it as on a std::recursive_timed_mutex.
+// The lock of one name. `Lock` meets the standard's Lockable and TimedLockable. So
+// std::unique_lock, std::scoped_lock and std::lock_guard work on a `Lock` as on a
+// std::recursive_timed_mutex.
 #pragma once
 
 #include <mortise/duration.hpp>
@@ -37,7 +38,7 @@ class Guards;
 /// options. The options of the outermost acquisition apply to the hold. A re-entry changes only the
 /// count.
 ///
-/// A *hold* is one owner's possession of the lock. Each event changes it as follows:
+/// A *hold* is one owner's possession of the lock. Each event changes the hold as follows:
 ///
 /// | state \ event   | lock / try_lock      | unlock         | renewal acknowledged | deadline passes, server reports a loss, or max_hold |
 /// |-----------------|----------------------|----------------|----------------------|--------------------------|
@@ -48,34 +49,35 @@ class Guards;
 /// | lost            | fails with `lost`    | count - 1, no error; at 0 -> free | stays lost | stays lost      |
 /// | closed or forked client | fails with `closed` | no error | -                   | -                        |
 ///
-/// A handle with `Mode::shared` is a reader's handle. Readers hold the name together and exclude
-/// only exclusive owners. If a writer waits, a reader that arrives later waits as well. A writer
-/// waits for the readers before it. So neither side starves, inside a process and between clients.
+/// A handle with `Mode::shared` is a reader's handle. Several readers can hold the name at the same
+/// time. Readers exclude only exclusive owners. If a writer waits, readers that arrive later wait
+/// as well. The writer waits for the readers before it. So neither readers nor writers starve,
+/// inside a process and between clients.
 ///
-/// Shared and exclusive holds are separate: each member function acts on the hold of its handle's
+/// Shared and exclusive holds are separate. Each member function acts on the hold of its handle's
 /// mode. Three rules complete the table:
 /// - The first reader of a client takes the shared hold with one round trip. Other readers of that
-///   client join it without a round trip.
+///   client join the hold without a round trip.
 /// - An exclusive owner may take the name as a reader as well, and then release the exclusive hold.
-///   The owner continues as a reader, and no other owner holds the name in between (a downgrade).
+///   The owner continues as a reader (a downgrade). No other owner holds the name in between.
 /// - A reader that asks for the exclusive hold gets `unsupported`, because two such readers would
 ///   wait for each other indefinitely. Unlock the shared hold first.
 ///
 /// `ReadWriteLock` has both handles.
 ///
-/// A lost hold leaves the name at once. Other owners can acquire the name although this owner still
-/// has to unlock.
+/// A lost hold leaves the name at once. Other owners can then acquire the name, although this owner
+/// still has to unlock.
 ///
 /// If a thread ends while it holds the lock, no other thread can unlock the hold. The library stops
-/// renewing it. The hold ends when its lease ends, and is reported as lost. If the backend has no
-/// leases, the library frees the hold within `LockOptions::lease` + 1 s. This applies to every hold
-/// that the calling thread owns, including one in a `std::unique_lock` that was moved to another
-/// thread. It does not apply to a `Guard` or to `Owner::unique()`, because another thread can still
-/// unlock such a hold.
+/// the renewal of this hold. The hold ends when its lease ends. The library reports the hold as
+/// lost. If the backend has no leases, the library frees the hold within `LockOptions::lease` + 1
+/// s. These rules apply to every hold that the calling thread owns, including a hold in a
+/// `std::unique_lock` that was moved to another thread. The rules do not apply to a `Guard` or to
+/// `Owner::unique()`, because another thread can still unlock such a hold.
 ///
 /// A hold with a lease can be lost while its holder works. Check `valid_for()` or `lost()` before a
-/// step that cannot be undone. Pass `token()` to the store that you change, so that it can refuse
-/// smaller tokens. Only that store can catch a pause between the check and the step.
+/// step that cannot be undone. Pass `token()` to the store that you change. The store can then
+/// refuse smaller tokens. Only that store can catch a pause between the check and the step.
 ///
 /// @thread_safety Every member may be called concurrently, even on one object. Moving and
 /// destroying need exclusive access, as for any object. No member may be called on a moved-from
@@ -84,12 +86,12 @@ class MORTISE_WARN_UNUSED MORTISE_API Lock {
  public:
   Lock(Lock&&) noexcept;
   Lock& operator=(Lock&&) noexcept;
-  /// Does not unlock. A hold outlives its handle, and the next handle of the name finds it again.
+  /// Does not unlock. A hold outlives its handle. The next handle of the name finds the hold again.
   ~Lock();
 
   /// Waits until the calling thread holds the lock.
   ///
-  /// If the thread already holds it, the call re-enters at once, without a round trip.
+  /// If the thread already holds the lock, the call re-enters at once, without a round trip.
   /// @errors `unavailable` (no connection for `ClientOptions::give_up`), `denied`, `lost` (this
   /// thread has lost an earlier hold and not unlocked it yet), `in_doubt`, `misconfigured`,
   /// `unsupported` (this thread holds the name as a reader), `protocol`, `exhausted`, `closed`
@@ -109,8 +111,8 @@ class MORTISE_WARN_UNUSED MORTISE_API Lock {
   /// As above without exceptions. If another owner holds the lock, `ec` is clear.
   [[nodiscard]] bool try_lock(std::error_code& ec);
 
-  /// Waits for the lock, at most for a given time plus 50 ms. The limit applies in every fault of
-  /// the store and the network.
+  /// Waits for the lock, at most for a given time plus 50 ms. The limit applies during every fault
+  /// of the store and the network.
   ///
   /// @param wait the longest wait; zero or less means one try
   /// @return true if the calling thread holds the lock
@@ -126,8 +128,8 @@ class MORTISE_WARN_UNUSED MORTISE_API Lock {
     return try_for(wait_of(wait), ec);
   }
 
-  /// Waits for the lock until a moment of any clock. At the end of the wait the call reads that
-  /// clock again. If the clock was set back, the call continues to wait.
+  /// Waits for the lock until a time of any clock. At the end of the wait the call reads that clock
+  /// again. If the clock was set back, the call continues to wait.
   ///
   /// @return true if the calling thread holds the lock
   /// @errors as `lock()`
@@ -155,35 +157,37 @@ class MORTISE_WARN_UNUSED MORTISE_API Lock {
   /// was up, or if `options.stop` ended the wait
   /// @errors as `lock()`; contention is not thrown
   [[nodiscard]] bool acquire(const AcquireOptions& options);
-  /// As above without exceptions. `ec` is clear on success. It also receives `timeout` and
+  /// As above without exceptions. `ec` is clear on success. `ec` also receives `timeout` and
   /// `cancelled`.
   [[nodiscard]] bool acquire(const AcquireOptions& options, std::error_code& ec);
 
-  /// Undoes one `lock()` of the owner. The last unlock frees the name: the library passes it to the
-  /// next waiter of this process, or frees it at the server.
+  /// Undoes one `lock()` of the owner. The last unlock passes the name to the next waiter of this
+  /// process, or frees the name at the server.
   ///
-  /// If `LockOptions::min_hold` has not elapsed yet, the owner no longer holds the lock, but the
-  /// store keeps the name reserved until it has. If the hold was lost or the client was closed, the
-  /// call reports no error, because the standard guards call it.
+  /// If `LockOptions::min_hold` has not elapsed yet, the owner no longer holds the lock. The store
+  /// keeps the name reserved until `min_hold` has elapsed. If the hold was lost or the client was
+  /// closed, the call reports no error, because the standard guards call `unlock()`.
   /// @param owner the owner that unlocks; by default the calling thread
-  /// @errors `not_owner` if the owner has no hold; nothing changes then
+  /// @errors `not_owner` if the owner has no hold; the call then changes nothing
   /// @blocking At most one command timeout.
   void unlock(Owner owner = {});
   /// As above without exceptions.
   void unlock(std::error_code& ec, Owner owner = {});
 
-  /// Unlocks as `unlock()` does, and returns what it found.
+  /// Unlocks as `unlock()` does, and returns the state of the hold.
   ///
-  /// @return `released` if the hold lasted until now, even if this was an inner unlock, and even if
-  /// the store keeps the name for `LockOptions::min_hold`. `was_lost` if the hold had ended before.
-  /// `unknown` if no reply arrived, or if only a retry was answered and another owner already held
-  /// the name. Also `unknown` after `Client::close()` and in a forked child
+  /// @return `released` if the hold lasted until now. An inner unlock also returns `released`, and
+  /// so does an unlock before `LockOptions::min_hold` has elapsed. `was_lost` if the hold had
+  /// already ended. `unknown` if no reply arrived. Also `unknown` if only a retry got a reply and
+  /// another owner already held the name. Always `unknown` after `Client::close()` and in a forked
+  /// child
   /// @errors `not_owner`
   Released release(Owner owner = {});
-  /// As above without exceptions. An owner without a hold gets `was_lost`, and `not_owner` in `ec`.
+  /// As above without exceptions. If the owner has no hold, returns `was_lost` and sets `ec` to
+  /// `not_owner`.
   Released release(std::error_code& ec, Owner owner = {});
 
-  /// @return how many times the owner still has to unlock, lost holds included; 0 without a hold.
+  /// @return how many times the owner still has to unlock, including lost holds; 0 without a hold.
   [[nodiscard]] std::size_t hold_count(Owner owner = {}) const;
 
   /// @return the fencing token of the owner's hold, even after its loss; empty without a hold.
@@ -192,17 +196,17 @@ class MORTISE_WARN_UNUSED MORTISE_API Lock {
   /// Compares the clock with the deadline of the hold. Asks no server.
   ///
   /// @return how long the owner's hold is certain to last without another renewal. From the
-  /// deadline on this is zero and stays zero. Zero without a hold. `nanoseconds::max()` if the
-  /// backend has no leases
+  /// deadline on, the value is zero and stays zero. Zero without a hold. `nanoseconds::max()` if
+  /// the backend has no leases
   [[nodiscard]] std::chrono::nanoseconds valid_for(Owner owner = {}) const;
 
   /// Returns a stop token that reports the loss of the owner's hold.
   ///
-  /// The client requests the stop exactly once: as soon as it knows of the loss, and at the latest
-  /// at the deadline + 50 ms. Callbacks run on threads of the client. They may block, lock, unlock
-  /// or destroy any object, including the `Client`. A callback that blocks does not delay the
-  /// reports about other holds, as long as fewer than 64 callbacks of the client block.
-  /// @return the token; without a hold, one that never requests a stop
+  /// The client requests the stop exactly once, as soon as it knows of the loss. The latest time is
+  /// the deadline + 50 ms. Callbacks run on threads of the client. Callbacks may block, lock,
+  /// unlock or destroy any object, including the `Client`. If fewer than 64 callbacks of the client
+  /// block, a blocked callback does not delay the reports about other holds.
+  /// @return the token; without a hold, a token that never requests a stop
   [[nodiscard]] std::stop_token lost(Owner owner = {}) const;
 
   /// Asks the backend for the current holder, with one round trip.
@@ -226,17 +230,17 @@ class MORTISE_WARN_UNUSED MORTISE_API Lock {
 
   bool try_for(std::chrono::nanoseconds wait, std::error_code& ec);
 
-  /// @return the time until a moment; zero if the moment has come.
+  /// @return the time until a time point; zero if that time has come.
   template <class C, class Duration>
   static std::chrono::nanoseconds left_until(const std::chrono::time_point<C, Duration>& until) {
-    // Compared as floating point, because that type does not overflow for any duration.
+    // Compare as floating point, because that type does not overflow for any duration.
     using Seconds = std::chrono::duration<double>;
     const auto now = C::now();
     const auto about = std::chrono::duration_cast<Seconds>(until.time_since_epoch()) -
                        std::chrono::duration_cast<Seconds>(now.time_since_epoch());
     if (wait_of(about) == forever) return forever;
-    // The exact difference to a moment far in the past could overflow. Near the present it is
-    // exact.
+    // The exact difference to a time far in the past could overflow. Near the present, the
+    // difference is exact.
     if (!(about > Seconds(-1))) return std::chrono::nanoseconds(0);
     return wait_of(until - now);
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A lock with a memory: work that is submitted twice is done once, and both callers get its result.
+// A lock with a memory. If two callers submit the same work, one of them does the work. Both
+// callers get its result.
 #pragma once
 
 #include <mortise/error.hpp>
@@ -34,8 +35,8 @@ struct Record;
 
 /// A handle on one key of one client. `Client::make_once()` returns it.
 ///
-/// At most one caller at a time runs a key. Its outcome goes to all other callers that wait, and to
-/// every later caller until the store forgets the key:
+/// At most one caller at a time runs a key. All waiting callers get the outcome of this run. Every
+/// later caller also gets this outcome, until the store forgets the key:
 ///
 /// | state               | meaning                          | the next caller                     |
 /// |---------------------|----------------------------------|-------------------------------------|
@@ -48,9 +49,10 @@ struct Record;
 /// | failed              | the reason is recorded           | runs, with `number()` + 1;          |
 /// |                     |                                  | `Repeat::never`: gets the reason    |
 ///
-/// A success is recorded at most once. The *body* runs at least once: a runner can die after its
-/// effect and before its outcome. So a run with `number()` > 1 must first find out what the earlier
-/// run did. Each run should pass `token()` to the store that it changes. See docs/once.md.
+/// The store records at most one success of a key. The *body* runs at least once. A runner can die
+/// after its effect and before its outcome, so the body can run again. So a run with `number()` > 1
+/// must first find out the effect of the earlier run. Each run should pass `token()` to the store
+/// that it changes. See docs/once.md.
 ///
 /// Keys and locks are separate: the key "x" and the lock "x" are independent.
 ///
@@ -61,21 +63,21 @@ class MORTISE_WARN_UNUSED MORTISE_API Once {
  public:
   Once(Once&&) noexcept;
   Once& operator=(Once&&) noexcept;
-  /// Ends no run. A run outlives its handle.
+  /// Does not end a run. A run outlives its handle.
   ~Once();
 
   /// Runs the key, or returns its recorded outcome.
   ///
-  /// @param body is called at most once, in this thread, with `Run&` or without an argument. Its
-  /// return value is recorded as the result: a type that converts to `std::string_view`, or
-  /// nothing. If the body throws, the run has failed: the first 65,536 bytes of the exception's
-  /// `what()` are recorded as the reason, and the exception passes through. If the body has
-  /// concluded the run itself, its return value is ignored. After `postgres::conclude()` the
-  /// outcome is what its transaction committed; if it committed nothing, the outcome is `lost()`
+  /// @param body is called at most once, in this thread, with `Run&` or without an argument. The
+  /// store records its return value as the result: a type that converts to `std::string_view`, or
+  /// nothing. If the body throws, the run has failed. The store records the first 65,536 bytes of
+  /// the exception's `what()` as the reason. The exception passes through. If the body has
+  /// concluded the run itself, the library ignores its return value. After `postgres::conclude()`,
+  /// the outcome is the committed one; if nothing was committed, the outcome is `lost()`
   /// @return the outcome of the key; `pending` if another caller ran the key until the time was up,
   /// or if the wait was stopped
-  /// @errors as `begin()` and `Run::succeed()`. A result that is too long is recorded as a failure,
-  /// and the call fails with `misconfigured`. An exception of the body passes through
+  /// @errors as `begin()` and `Run::succeed()`. If a result is too long, the store records a failed
+  /// run. The call fails with `misconfigured`. An exception of the body passes through
   /// @blocking As `begin()`, and for as long as the body takes.
   template <class Body>
   Outcome run(Body&& body) {
@@ -98,20 +100,22 @@ class MORTISE_WARN_UNUSED MORTISE_API Once {
 
   /// Begins a run by hand, for work that does not fit into one function.
   ///
-  /// @return an open run if the caller has to do the work. Otherwise a run that is not open: its
-  /// `outcome()` is the recorded one; or it is `pending`, and `error()` is `timeout` or `cancelled`
+  /// @return an open run if the caller has to do the work. Otherwise a run that is not open. Its
+  /// `outcome()` is the recorded outcome. If its outcome is `pending`, `error()` is `timeout` or
+  /// `cancelled`
   /// @errors `mismatch` (the key is remembered with a different fingerprint; nothing changed),
   /// `unsupported` (this thread already runs the key and would wait for itself), `unavailable` (no
   /// connection for `ClientOptions::give_up`, or within a command timeout if the call does not
   /// wait), `denied`, `in_doubt`, `misconfigured`, `protocol`, `exhausted`, `closed`
   /// @blocking At most `OnceOptions::wait` plus 50 ms. If that wait is zero or less, at most one
-  /// command timeout plus 50 ms. Callers of one process are served in order of arrival.
+  /// command timeout plus 50 ms. Callers of one process get their turn in order of arrival.
   [[nodiscard]] Run begin();
   /// As above without exceptions. If another caller has the key, the run is not open and `ec` is
   /// clear.
   [[nodiscard]] Run begin(std::error_code& ec);
 
-  /// Returns what the store remembers of the key. Needs one round trip. Ignores the fingerprint.
+  /// Returns the record of the key in the store. The call needs one round trip. The call ignores
+  /// the fingerprint.
   ///
   /// @return the outcome at some moment during the call; `absent` if the store remembers nothing
   /// @errors `unavailable`, `denied`, `protocol`, `closed`
@@ -120,10 +124,11 @@ class MORTISE_WARN_UNUSED MORTISE_API Once {
   /// As above without exceptions.
   [[nodiscard]] Outcome look(std::error_code& ec) const;
 
-  /// Deletes the record of the key in the store, so that the next caller runs it as the first one.
+  /// Deletes the record of the key in the store. The next caller then runs the key with
+  /// `number()` 1.
   ///
-  /// @return true if the key is absent now; false if a caller runs the key, and then nothing
-  /// changed
+  /// @return true if the key is absent now; false if a caller is running the key, and in that case
+  /// the call changed nothing
   /// @errors as `look()`; `in_doubt` if no answer came
   /// @blocking At most one second.
   bool forget();
@@ -175,15 +180,15 @@ class MORTISE_WARN_UNUSED MORTISE_API Once {
       threw(run, "an exception without words");
       throw;
     }
-#else  // -fno-exceptions: the body cannot throw
+#else  // with -fno-exceptions, the body cannot throw
     perform(run, std::forward<Body>(body));
 #endif
   }
-  /// The body has returned. Reports through `run.error()`.
+  /// Records the result after the body has returned. Reports errors through `run.error()`.
   static void finish(Run& run, std::string_view result) noexcept;
-  /// The body has thrown.
+  /// Records the failure after the body has thrown.
   static void threw(Run& run, std::string_view words) noexcept;
-  /// Throws the error that `finish()` reported, if there is one.
+  /// Throws the error that `finish()` reported, if `finish()` reported one.
   static void raise_after(const Run& run);
 
   void begin(Run& run);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Every option that a caller can set, with its unit, its default and its limits. New fields are
-// only appended, with a default, so that designated initialisers still compile.
+// Every option that a caller can set, with its unit, its default and its limits. New versions only
+// append fields with a default. So designated initialisers still compile.
 #pragma once
 
 #include <mortise/duration.hpp>
@@ -26,39 +26,41 @@ struct LockOptions {
   /// with sessions (ZooKeeper) use the session timeout instead. `file:` has no leases. See
   /// `Capabilities`.
   TimeOption<std::chrono::milliseconds> lease = std::chrono::seconds(30);
-  /// true: the client renews the lease at a third of it, until the last unlock. false: the hold is
-  /// lost when the lease ends.
+  /// true: the client renews the lease when a third of the lease has passed, until the last unlock.
+  /// false: the hold is lost when the lease ends.
   bool renew = true;
-  /// The longest time of a hold, renewals included. Then the hold is lost and the name becomes
-  /// free. At least `lease` if `renew` is set. `milliseconds::max()` means no limit.
+  /// The longest time of a hold, including its renewals. After this time the hold is lost. The name
+  /// becomes free. The value must be at least `lease` if `renew` is set. `milliseconds::max()`
+  /// means no limit.
   TimeOption<std::chrono::milliseconds> max_hold = std::chrono::milliseconds::max();
-  /// The text that others read as `Holder::label`: up to 128 bytes of visible UTF-8. Empty means
-  /// "host:pid". `make_lock()` refuses control characters, invisible characters, and marks that
-  /// change the text direction (`Errc::misconfigured`), because labels are printed on terminals and
-  /// in logs.
+  /// The text that other clients read as `Holder::label`: up to 128 bytes of visible UTF-8. Empty
+  /// means "host:pid". `make_lock()` refuses control characters, invisible characters, and marks
+  /// that change the text direction (`Errc::misconfigured`). The reason is that programs print
+  /// labels on terminals and in logs.
   std::string label{};
-  /// Minimum time the name stays locked, counted from the grant, even if it is unlocked earlier (0
-  /// to 24 h, at most `max_hold`). Prevents a short scheduled job from running twice on machines
-  /// with slightly different clocks.
+  /// The minimum time for which the name stays locked, counted from the grant (0 to 24 h, at most
+  /// `max_hold`). The minimum applies even if the owner unlocks earlier. The option prevents a
+  /// short scheduled job from running twice on machines with slightly different clocks.
   ///
-  /// `unlock()` returns at once, and the caller then holds nothing. The store frees the name when
-  /// that time has passed, even if this process and its client have ended. If the client still
-  /// lives then, it notifies the store, and the next waiter gets the name at once. Otherwise the
-  /// next waiter gets it within a second. If the hold is lost, or if its process ends before the
-  /// unlock, the name becomes free when the lease ends.
+  /// `unlock()` returns at once. The caller then holds nothing. The store frees the name when
+  /// `min_hold` has passed, even if this process and its client have ended. If the client is still
+  /// running at that time, it notifies the store. The next waiter then gets the name at once.
+  /// Otherwise the next waiter gets the name within a second. If the hold is lost, or if the
+  /// process ends before the unlock, the name becomes free when the lease ends.
   ///
   /// A store that cannot reserve a name without a holder (`file:`, ZooKeeper) does not have
-  /// `Capabilities::min_hold`. `Client::make_lock()` then fails with `Errc::unsupported`. Use
-  /// `Client::make_once()` there, with the day in the key. With `Mode::shared` the option fails
-  /// with `Errc::misconfigured`, because the readers of a client share one hold and one grant.
+  /// `Capabilities::min_hold`. For such a store, `Client::make_lock()` fails with
+  /// `Errc::unsupported`. Use `Client::make_once()` instead, with the day in the key. With
+  /// `Mode::shared` the option fails with `Errc::misconfigured`, because the readers of a client
+  /// share one hold and one grant.
   TimeOption<std::chrono::milliseconds> min_hold = std::chrono::milliseconds(0);
   /// `Mode::shared`: the owner is one of many readers. Readers and exclusive owners exclude each
   /// other. Needs `Capabilities::shared_mode`.
   ///
-  /// The readers of one client share one hold at the server. That hold has the lease and the label
-  /// of the first reader. If the `renew` or `max_hold` of a new reader differs from that of the
-  /// shared hold, the reader waits until that hold has ended. Without `renew` this also applies to
-  /// `lease`. A shared hold with a fixed end accepts new readers only during `ClientOptions::turn`.
+  /// The readers of one client share one hold at the server. The shared hold has the lease and the
+  /// label of the first reader. If a new reader has a different `renew` or `max_hold`, it waits
+  /// until the shared hold has ended. Without `renew`, the same applies to a different `lease`. A
+  /// shared hold with a fixed end accepts new readers only during `ClientOptions::turn`.
   Mode mode = Mode::exclusive;
 };
 
@@ -75,12 +77,12 @@ struct AcquireOptions {
 
 /// A key that runs once. The options belong to the handle.
 struct OnceOptions {
-  /// How long the store remembers the key, 1 s to 10 years. The time counts from the conclusion;
-  /// while the key is pending, from the beginning of its run. Then the store forgets the key, and
-  /// the next caller runs it as the first one.
+  /// How long the store remembers the key, 1 s to 10 years. The time counts from the end of the
+  /// run. While the key is pending, the time counts from the beginning of the run. After this time
+  /// the store forgets the key. The next caller runs the key with `number()` 1.
   TimeOption<std::chrono::milliseconds> keep = std::chrono::hours(24);
-  /// Identifies the request, for example a hash of the order: up to 128 bytes of any value. A key
-  /// that is remembered with a different fingerprint fails with `Errc::mismatch`.
+  /// Identifies the request, for example a hash of the order: up to 128 bytes of any value. If the
+  /// store remembers the key with a different fingerprint, the call fails with `Errc::mismatch`.
   std::string fingerprint{};
   /// The callers that run a key although it already has an outcome.
   Repeat repeat = Repeat::after_failure;
@@ -96,8 +98,8 @@ struct OnceOptions {
 
 /// One client. The constructor refuses impossible values with `Errc::misconfigured`.
 struct ClientOptions {
-  /// How long an unbounded call (no `wait`) keeps trying without a connection before it fails with
-  /// `Errc::unavailable`. 0 means that it never gives up.
+  /// How long an unbounded call (no `wait`) keeps trying without a connection. After this time the
+  /// call fails with `Errc::unavailable`. 0 means that the call never gives up.
   TimeOption<std::chrono::milliseconds> give_up = std::chrono::seconds(10);
   /// How long this process may pass a lock among its own threads while other processes wait.
   TimeOption<std::chrono::milliseconds> turn = std::chrono::milliseconds(5);
@@ -106,7 +108,7 @@ struct ClientOptions {
   std::uint32_t turn_handoffs = 1'000;
   /// Receives grants, losses and errors. Empty means no observer.
   std::shared_ptr<Observer> observer{};
-  /// The source of time. Empty means the real clock. For tests: a `ManualClock` of
+  /// The source of time. Empty means the real clock. Tests can pass a `ManualClock` from
   /// `mortise/clock.hpp`.
   std::shared_ptr<Clock> clock{};
 };

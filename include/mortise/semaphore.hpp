@@ -25,21 +25,21 @@ class Client;
 
 /// A handle on one semaphore of one client. `Client::make_semaphore()` returns it.
 ///
-/// A permit is a hold, like the hold of a lock. It has a lease that the client renews, a fencing
-/// token and an owner, and it can be lost. If a process dies, its permits become free when their
-/// leases end. (A plain counter would lose them.) If `Capabilities::fair` is yes, the store gives
-/// permits in order of arrival. A permit that becomes free wakes one waiter.
+/// A permit is a hold, like the hold of a lock. A permit has a lease that the client renews, a
+/// fencing token and an owner. A permit can be lost. If a process dies, its permits become free
+/// when their leases end. (A plain counter would never free them.) If `Capabilities::fair` is yes,
+/// the store gives permits in order of arrival. A permit that becomes free wakes one waiter.
 ///
-/// Each call takes a permit of its own: a thread that calls three times has three permits. A thread
-/// that has the last permit and waits for another one waits for itself.
+/// Each call takes a separate permit. A thread that calls three times has three permits. If a
+/// thread has the last permit and waits for another permit, it waits for itself.
 ///
 /// A caller that passes an `AcquireOptions::owner` re-enters instead. If the same owner asks again,
-/// through any handle of the client with the same number of permits, it gets the same permit. The
-/// store frees this permit when the last of its `Permit` objects ends. The library does not pass
-/// permits inside the process, as it does with locks: each owner asks the store itself.
+/// through any handle of the client with the same number of permits, this owner gets the same
+/// permit. The store frees this permit when the owner's last `Permit` object ends. Unlike a lock,
+/// the library does not pass a permit from thread to thread. Each owner asks the store itself.
 ///
 /// Semaphores and locks are separate: the semaphore "x" and the lock "x" are independent. The
-/// tokens of a name's permits grow with each grant, and several tokens are valid at a time. So a
+/// tokens of a name's permits grow with each grant. Several tokens are valid at a time. So a
 /// resource that checks tokens must check them separately for each permit.
 ///
 /// @thread_safety Every member may be called concurrently, even on one object. Moving and
@@ -55,13 +55,13 @@ class MORTISE_WARN_UNUSED MORTISE_API Semaphore {
 
   /// Takes a permit. Needs one round trip if a permit is free.
   ///
-  /// @param options wait, stop, and an owner that may re-enter; without an owner each permit is its
-  /// own owner
-  /// @return the permit. It is empty, and `Permit::error()` says why, if other owners held all
-  /// permits until the time was up or the wait was stopped
+  /// @param options wait, stop, and an owner that may re-enter; without an owner, each permit is
+  /// its own owner
+  /// @return the permit. The permit is empty if other owners held all permits until the time was
+  /// up, or if the wait was stopped. `Permit::error()` then returns the reason
   /// @errors as `Lock::lock()`, thrown as `Error`; `misconfigured` if the store knows the name with
   /// a different number of permits. The message contains both numbers. The store knows the number
-  /// while a client holds a permit or waits for one
+  /// while a client holds a permit or waits for a permit
   [[nodiscard]] Permit acquire(const AcquireOptions& options = {});
   /// As above without exceptions. `ec` equals `Permit::error()`.
   [[nodiscard]] Permit acquire(const AcquireOptions& options, std::error_code& ec);
@@ -71,8 +71,8 @@ class MORTISE_WARN_UNUSED MORTISE_API Semaphore {
   [[nodiscard]] Permit try_acquire(std::error_code& ec) {
     return acquire({.wait = std::chrono::nanoseconds(0)}, ec);
   }
-  /// Waits for a permit, at most for a given time plus 50 ms. The limit applies in every fault of
-  /// the store and the network.
+  /// Waits for a permit, at most for a given time plus 50 ms. The limit applies during every fault
+  /// of the store and the network.
   ///
   /// @param wait the longest wait, any `std::chrono` duration; zero or less means one try
   /// @return as `acquire()`

@@ -17,20 +17,21 @@ namespace mortise {
 /// The answer of `Client::snapshot()`: the names that the client holds or waits for.
 ///
 /// Each entry describes its name at one moment. The entries of different names, and the permits of
-/// one semaphore, may describe slightly different moments. A snapshot never authorises anything.
+/// one semaphore, may describe slightly different moments. Do not use a snapshot to authorise
+/// anything.
 struct Snapshot {
   /// One hold of this client: of a lock, a reader, a permit, or a run of a key.
   struct Hold {
-    std::string label{};  ///< `LockOptions::label` of the owner; "host:pid" if it set none
+    std::string label{};  ///< `LockOptions::label` of the owner; "host:pid" if unset
     Mode mode = Mode::exclusive;
     Token token{};
     /// How long the owner has held the name.
     std::chrono::nanoseconds age{0};
-    /// How long the hold is still certain, as `Lock::valid_for()`; `nanoseconds::max()` if it has
-    /// no end. 0 for a hold that is about to be reported as lost.
+    /// How long the hold is still certain, as `Lock::valid_for()`; `nanoseconds::max()` if the hold
+    /// has no end. 0 for a hold that is about to be reported as lost.
     std::chrono::nanoseconds valid_for{0};
-    /// Why the last renewal failed; empty if it succeeded, or if no renewal was necessary yet. The
-    /// client repeats the renewal until `valid_for` is 0.
+    /// Why the last renewal failed; empty if the renewal succeeded, or if no renewal was necessary
+    /// yet. The client repeats the renewal until `valid_for` is 0.
     Failure renewal{};
   };
   /// One call of this client that waits in its own thread.
@@ -48,12 +49,12 @@ struct Snapshot {
     Mode space = Mode::exclusive;
     std::vector<Hold> holds{};      ///< empty if this client does not hold it
     std::vector<Waiter> waiters{};  ///< the next one first; for a semaphore in no particular order
-    /// Another client's hold, as the store last described it to a waiter of this client: label,
-    /// token and mode. Empty if the store has not answered, or does not report holders. That hold
-    /// may have ended since.
+    /// The holder that is another client, as the store last described it to a waiter of this
+    /// client: label, token and mode. Empty if the store has not answered, or does not report
+    /// holders. The described hold may have ended since then.
     std::optional<Holder> holder{};
   };
-  /// In no particular order.
+  /// The names are in no particular order.
   std::vector<Name> names{};
 };
 

@@ -8,7 +8,7 @@
 
 namespace mortise {
 
-/// Both texts are empty if nothing is held.
+/// Both texts are empty if there is no hold.
 struct StoreId {
   std::string words{};     ///< for messages, without credentials: "redis 10.0.0.1:6379"
   std::string identity{};  ///< as `Backend::identity()`
