@@ -34,6 +34,7 @@ using test::eventually;
 using test::own_duration_of;
 using test::patience;
 using test::Signal;
+using test::taken_after;
 using test::taken_within;
 
 /// What "within 50 ms" adds to a time in the promises.

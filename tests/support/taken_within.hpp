@@ -6,6 +6,7 @@
 
 #include "support/eventually.hpp"
 
+#include <algorithm>
 #include <chrono>
 
 namespace mortise::test {
@@ -17,6 +18,17 @@ template <class AnyLock>
   bool taken = false;
   const auto took = own_duration_of([&] { taken = lock.try_lock_for(patience); });
   return taken && took < time;
+}
+
+/// @return true if the lock can be taken, within that time after the moment, and not before it. A
+/// machine that makes the test wait can reach the moment before the first try.
+template <class AnyLock>
+[[nodiscard]] bool taken_after(AnyLock& lock, std::chrono::steady_clock::time_point moment,
+                               std::chrono::nanoseconds time) {
+  const bool at_once = lock.try_lock();
+  const auto now = std::chrono::steady_clock::now();
+  if (at_once) return now >= moment;
+  return lock.try_lock_for(std::max(moment - now, std::chrono::nanoseconds(0)) + time);
 }
 
 }  // namespace mortise::test
