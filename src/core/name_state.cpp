@@ -32,7 +32,7 @@ NameState::Entry NameState::enter(Waiter& waiter, bool may_wait, Instant now,
     return Entry::ask;
   }
   if (!may_wait) return Entry::busy;
-  queue_.push_back(&waiter);
+  queue_.push_back(waiter);
   return Entry::wait;
 }
 
@@ -70,12 +70,9 @@ void NameState::granted(Waiter& requester, Hold&& hold, std::unique_ptr<Sharers>
 
 Waiter* NameState::reenter_waiter() noexcept {
   if (!hold_) return nullptr;
-  const auto found = std::find_if(queue_.begin(), queue_.end(), [this](const Waiter* waiter) {
-    return waiter->owner == hold_->owner && waiter->terms->mode != Mode::shared;
-  });
-  if (found == queue_.end()) return nullptr;
-  Waiter* const waiter = *found;
-  queue_.erase(found);
+  Waiter* const waiter = queue_.find(hold_->owner, false);
+  if (waiter == nullptr) return nullptr;
+  queue_.remove(*waiter);
   waiter->wakeup = Waiter::Wakeup::held;
   ++hold_->depth;
   return waiter;
@@ -85,20 +82,19 @@ Waiter* NameState::leave(Waiter& waiter) {
   if (requester_ == &waiter) {
     requester_ = nullptr;
   } else {
-    std::erase(queue_, &waiter);
+    queue_.remove(waiter);
   }
   return choose_requester();
 }
 
 Waiter* NameState::choose_requester() {
   if (requester_ != nullptr) return nullptr;
-  auto next = queue_.begin();
-  if (hold_ || sharers_ || releasing_ > 0) next = beside_its_own_hold();
-  if (next == queue_.end()) return nullptr;
-  Waiter& chosen = **next;
-  queue_.erase(next);
-  begin_requesting(chosen);
-  return &chosen;
+  const bool held = hold_ || sharers_ || releasing_ > 0;
+  Waiter* const chosen = held ? beside_its_own_hold() : queue_.front();
+  if (chosen == nullptr) return nullptr;
+  queue_.remove(*chosen);
+  begin_requesting(*chosen);
+  return chosen;
 }
 
 void NameState::begin_requesting(Waiter& waiter) noexcept {
@@ -125,7 +121,7 @@ NameState::Departure NameState::unlock(Owner owner, Instant now, const TurnLimit
 
 NameState::Departure NameState::pass(Instant now) {
   Departure departure{.exit = Exit::passed, .next = queue_.front(), .ended = *hold_};
-  queue_.erase(queue_.begin());
+  queue_.remove(*departure.next);
   departure.next->wakeup = Waiter::Wakeup::held;
   hold_->owner = departure.next->owner;
   hold_->terms = departure.next->terms;

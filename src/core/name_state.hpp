@@ -5,6 +5,7 @@
 
 #include "core/hold.hpp"
 #include "core/sharers.hpp"
+#include "core/wait_queue.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -12,19 +13,6 @@
 #include <vector>
 
 namespace mortise::core {
-
-/// A caller that wants the name. Lives in the caller's stack frame while it waits.
-struct Waiter {
-  enum class Wakeup : std::uint8_t {
-    none,  ///< wait on
-    ask,   ///< it is your turn to ask the server
-    held,  ///< the name was passed to you: you hold it
-    told,  ///< somebody else's answer is yours, too: you have it
-  };
-  Owner owner;
-  std::shared_ptr<const Terms> terms;
-  Wakeup wakeup = Wakeup::none;
-};
 
 /// At most one waiter of the client asks the server at a time (the *requester*); the others queue
 /// here in order of arrival, readers and others alike. At most one hold is live, which readers
@@ -62,9 +50,9 @@ class NameState {
   /// @param served hands it to a waiter that it serves; returns whether it does
   template <class Served>
   void tell(Served served) {
-    std::erase_if(queue_, [&](Waiter* waiter) {
-      if (!served(*waiter)) return false;
-      waiter->wakeup = Waiter::Wakeup::told;
+    queue_.remove_if([&](Waiter& waiter) {
+      if (!served(waiter)) return false;
+      waiter.wakeup = Waiter::Wakeup::told;
       return true;
     });
   }
@@ -129,7 +117,7 @@ class NameState {
     std::erase_if(lost_, ownerless);
   }
   [[nodiscard]] bool remembers_losses(Mode mode = Mode::exclusive) const noexcept;
-  [[nodiscard]] const std::vector<Waiter*>& queue() const noexcept { return queue_; }
+  [[nodiscard]] const WaitQueue& queue() const noexcept { return queue_; }
   [[nodiscard]] Waiter* requester() const noexcept { return requester_; }
   /// @return of a semaphore: how many permits those ask for who hold or wait; 0 = nobody does.
   [[nodiscard]] std::uint32_t permits() const noexcept;
@@ -151,14 +139,14 @@ class NameState {
   void make_room(std::size_t owners);
   Waiter* choose_requester();
   void begin_requesting(Waiter& waiter) noexcept;
-  [[nodiscard]] std::vector<Waiter*>::iterator beside_its_own_hold() noexcept;
+  [[nodiscard]] Waiter* beside_its_own_hold() const noexcept;
   [[nodiscard]] std::uint32_t* guards_of(Owner owner, Mode mode) noexcept;
 
   std::optional<Hold> hold_;
   std::unique_ptr<Sharers> sharers_;  // null: no reader
   Waiter* requester_ = nullptr;
   std::uint32_t releasing_ = 0;  // releases that have yet to leave
-  std::vector<Waiter*> queue_;   // not a deque: that takes 576 bytes even where nobody waits
+  WaitQueue queue_;
   std::vector<LostHold> lost_;
 };
 

@@ -28,25 +28,20 @@ NameState::Entry NameState::enter_shared(const Waiter& waiter, Instant now,
 }
 
 // Another thread of an owner, which would ask at once if it came now.
-std::vector<Waiter*>::iterator NameState::beside_its_own_hold() noexcept {
-  return std::find_if(queue_.begin(), queue_.end(), [this](const Waiter* waiter) {
-    return hold_ && !sharers_ && waiter->owner == hold_->owner &&
-           waiter->terms->mode == Mode::shared;
-  });
+Waiter* NameState::beside_its_own_hold() const noexcept {
+  return hold_ && !sharers_ ? queue_.find(hold_->owner, true) : nullptr;
 }
 
 Waiter* NameState::join_waiter(Instant now, const TurnLimits& turn) noexcept {
   if (!sharers_) return nullptr;
-  const auto is_reader = [](const Waiter* waiter) { return waiter->terms->mode == Mode::shared; };
-  const auto twin = std::find_if(queue_.begin(), queue_.end(), [&](const Waiter* waiter) {
-    return is_reader(waiter) && sharers_->find(waiter->owner) != nullptr;
-  });
-  Waiter* joined = nullptr;
-  if (twin != queue_.end()) {
-    joined = *twin;
-    ++sharers_->find(joined->owner)->depth;
-    queue_.erase(twin);
-  } else if (!hold_ && !queue_.empty() && is_reader(queue_.front()) &&
+  // Only the newest reader can have another waiter: one that came earlier found it here when it
+  // became a reader.
+  Sharer* const newest = sharers_->find(sharers_->newest());
+  Waiter* joined = newest != nullptr ? queue_.find(newest->owner, true) : nullptr;
+  if (joined != nullptr) {
+    ++newest->depth;
+    queue_.remove(*joined);
+  } else if (!hold_ && !queue_.empty() && queue_.front()->terms->mode == Mode::shared &&
              sharers_->open_to(*queue_.front()->terms, now, turn)) {
     joined = queue_.front();
     try {
@@ -55,7 +50,7 @@ Waiter* NameState::join_waiter(Instant now, const TurnLimits& turn) noexcept {
     } catch (const std::exception&) {
       return nullptr;  // out of memory: it is served when this hold has ended
     }
-    queue_.erase(queue_.begin());
+    queue_.remove(*joined);
   }
   if (joined != nullptr) joined->wakeup = Waiter::Wakeup::held;
   return joined;

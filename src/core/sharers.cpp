@@ -14,12 +14,14 @@ void Sharers::begin(Hold&& hold) noexcept {
   hold_ = std::move(hold);
   news_ = asked_ = hold_.granted_at;
   sharers_.push_back({.owner = hold_.owner, .since = hold_.owned_since, .terms = hold_.terms});
+  newest_ = hold_.owner;
 }
 
 Sharer* Sharers::find(Owner owner) noexcept {
-  const auto found = std::find_if(sharers_.begin(), sharers_.end(),
+  // From the newest one, which is the one that is looked for most often.
+  const auto found = std::find_if(sharers_.rbegin(), sharers_.rend(),
                                   [&](const Sharer& sharer) { return sharer.owner == owner; });
-  return found == sharers_.end() ? nullptr : &*found;
+  return found == sharers_.rend() ? nullptr : &*found;
 }
 
 bool Sharers::open_to(const Terms& terms, Instant now, const TurnLimits& turn) const noexcept {
@@ -37,6 +39,7 @@ bool Sharers::open_to(const Terms& terms, Instant now, const TurnLimits& turn) c
 
 void Sharers::join(Owner owner, const std::shared_ptr<const Terms>& terms, Instant now) {
   sharers_.push_back({.owner = owner, .since = now, .terms = terms});
+  newest_ = owner;
 }
 
 Hold part_of(const Hold& shared, const Sharer& sharer) {

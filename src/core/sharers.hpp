@@ -53,6 +53,8 @@ class Sharers {
   [[nodiscard]] const Hold& hold() const noexcept { return hold_; }
   [[nodiscard]] Sharer* find(Owner owner) noexcept;
   [[nodiscard]] std::vector<Sharer>& all() noexcept { return sharers_; }
+  /// The owner that joined last.
+  [[nodiscard]] Owner newest() const noexcept { return newest_; }
 
   /// @return whether an owner that comes now may join, under its own terms.
   [[nodiscard]] bool open_to(const Terms& terms, Instant now,
@@ -97,6 +99,7 @@ class Sharers {
 
   Hold hold_;
   std::vector<Sharer> sharers_;
+  Owner newest_;
   bool wanted_ = false;      // somebody waits at the server whom this keeps out
   Instant news_{};           // as of when that was known last
   Instant asked_{};          // a renewal was sent for it
