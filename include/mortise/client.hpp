@@ -26,7 +26,7 @@
 #include <utility>
 #include <vector>
 
-/// Distributed locks: one `Lock` with the same meaning on every store.
+/// Distributed locks: one `Lock` class that behaves the same on every store.
 namespace mortise {
 
 class Backend;
@@ -39,9 +39,9 @@ class ClientState;
 /// The client starts its threads when it first needs them. One background thread runs renewals and
 /// timers and receives pushes. Other threads deliver losses and notifications. A forked child must
 /// not use the client of its parent. In the child, every call fails with `Errc::closed`. The child
-/// keeps no lock alive.
-/// @thread_safety Every member may be called concurrently, except the destructor and move. Only
-/// `close()` may be called on a moved-from client (asserted).
+/// renews no lease.
+/// @thread_safety Every member may be called concurrently, except the destructor and the move
+/// operations. On a moved-from client, call only `close()`. An assertion checks this rule.
 class MORTISE_API Client {
  public:
   /// Opens a URL. Reads only the text of the URL, and for `file:` also the directory. So a service
@@ -50,16 +50,16 @@ class MORTISE_API Client {
   /// Schemes: `memory:`, `file:`, `redis:`, `redis+unix:`, `redis+sentinel:`, `redis+cluster:`
   /// (over TLS `rediss:`, `rediss+sentinel:`, `rediss+cluster:`), `redlock:`, `redlocks:`,
   /// `redlock+unix:`, `zookeeper:`, `zookeeper+tls:`, `postgresql:` and `postgres:`. The page
-  /// docs/reference.md describes the schemes. The pages in docs/stores list their parameters. The
-  /// CMake target `mortise::mortise` has this constructor and every scheme.
-  /// @param url names the backend; its password never appears in a message
+  /// docs/reference.md describes the schemes. The pages in docs/stores list the parameters of each
+  /// scheme. The CMake target `mortise::mortise` has this constructor and every scheme.
+  /// @param url the URL of the store; no message of the library contains its password
   /// @param options see `ClientOptions`
   /// @errors `misconfigured` (the message names the scheme, host or parameter), `unsupported` (this
   /// build does not have the scheme), `denied` (the directory of `file:`), `exhausted` (no file
   /// descriptors); thrown as `Error`
   explicit Client(std::string_view url, ClientOptions options = {});
-  /// Uses a backend that the caller made with a factory, such as `mortise::file::backend(url)`, or
-  /// from a class of its own.
+  /// Uses a backend that the caller has made: with a factory, such as
+  /// `mortise::file::backend(url)`, or from its own class.
   ///
   /// @errors `misconfigured` (a null backend, or an impossible option), `exhausted` (no file
   /// descriptors); thrown as `Error`
@@ -96,18 +96,18 @@ class MORTISE_API Client {
   /// Makes a handle on a lock. Contacts no server.
   ///
   /// @param name 1 to 512 bytes of any value
-  /// @param options apply to the holds that this handle takes
-  /// @errors `misconfigured` (the message names the name or the option), `unsupported` (the backend
-  /// has no readers, see `Capabilities::shared_mode`, or cannot reserve a name, see
+  /// @param options the options of the holds that this handle takes
+  /// @errors `misconfigured` (the message contains the invalid name or option), `unsupported` (the
+  /// backend has no readers, see `Capabilities::shared_mode`, or cannot reserve a name, see
   /// `Capabilities::min_hold`), `closed`
   [[nodiscard]] Lock make_lock(std::string_view name, const LockOptions& options = {});
 
-  /// Calls a function while it holds a lock. Unlocks afterwards, even if the function throws. Waits
-  /// for the lock without limit.
+  /// Takes a lock, calls a function, and unlocks, even if the function throws. Waits for the lock
+  /// without limit.
   ///
   /// @param name as for `make_lock()`
-  /// @param body is called in this thread, with `Guard&` (for the token and the loss) or without an
-  /// argument
+  /// @param body the function, called in this thread with `Guard&` (for the token and the loss) or
+  /// without an argument
   /// @return an optional with the result of `body`; true if `body` returns nothing
   /// @errors as `make_lock()` and `Lock::lock()`, thrown as `Error`; an exception of `body` passes
   /// through
@@ -121,7 +121,8 @@ class MORTISE_API Client {
   ///
   /// @return an optional with the result of `body`. The optional is empty if the call did not get
   /// the lock in time, or if the wait was stopped. In both cases, `body` was not called. If `body`
-  /// returns nothing: true if `body` was called. A `body` that returns a bool does not compile
+  /// returns nothing, the result is a bool: true if `body` was called. A `body` that returns a bool
+  /// does not compile
   template <class Body>
   [[nodiscard]] auto with_lock(std::string_view name, const AcquireOptions& options, Body&& body) {
     return call_with(Guard(*this, name, options), std::forward<Body>(body));
@@ -144,23 +145,22 @@ class MORTISE_API Client {
   /// @param name 1 to 512 bytes of any value; a semaphore and a lock of the same name are
   /// independent
   /// @param permits the number of permits, 1 to 10,000; the same in every process
-  /// @param options apply to the permits as to the holds of a lock; `mode` and `min_hold` are for
-  /// locks only
-  /// @errors `misconfigured` (the message names the name, the number or the option), `unsupported`
-  /// (the backend has no semaphores: `Capabilities::permits`), `closed`
+  /// @param options the options of each permit. `mode` and `min_hold` must have their defaults
+  /// @errors `misconfigured` (the message contains the invalid name, number or option),
+  /// `unsupported` (the backend has no semaphores: `Capabilities::permits`), `closed`
   [[nodiscard]] Semaphore make_semaphore(std::string_view name, std::uint32_t permits,
                                          const LockOptions& options = {});
 
   /// Makes a handle on a key that runs once. Contacts no server.
   ///
   /// @param key 1 to 512 bytes of any value; a key and a lock of the same name are independent
-  /// @param options apply to the runs that this handle begins
-  /// @errors `misconfigured` (the message names the key or the option), `unsupported` (the backend
-  /// cannot remember keys: `Capabilities::once`), `closed`
+  /// @param options the options of the runs that this handle begins
+  /// @errors `misconfigured` (the message contains the invalid key or option), `unsupported` (the
+  /// backend cannot remember keys: `Capabilities::once`), `closed`
   [[nodiscard]] Once make_once(std::string_view key, const OnceOptions& options = {});
 
-  /// Connects if necessary. Then asks the backend whether it can grant and release locks with the
-  /// shortest lease of this client's handles.
+  /// Connects if necessary. Then asks the backend whether this client can take and release locks,
+  /// with the shortest lease of the client's handles.
   /// @param wait the longest wait, > 0
   /// @errors `unavailable`, `denied`, `misconfigured`, `unsupported`, `exhausted`, `protocol`,
   /// `closed`
@@ -187,12 +187,13 @@ class MORTISE_API Client {
   [[nodiscard]] std::function<Snapshot()> snapshot_source() const;
 
   /// For administrators: returns one page of the names that are held. `ListOptions::mode` selects
-  /// locks, semaphores or keys. Pass `NamePage::cursor` to get the next page, until the cursor is
-  /// empty. The store needs little time for a page, so a listing does not delay other clients.
+  /// locks, semaphores or keys. To get the next page, pass `NamePage::cursor` as
+  /// `ListOptions::cursor`. The cursor of the last page is empty. The store needs little time for a
+  /// page, so a listing does not delay other clients.
   ///
-  /// A name that is held during the whole listing appears at least once. Except on Redis (see
-  /// docs/stores/redis.md), such a name appears exactly once. A name that is taken or freed during
-  /// the listing may be missing.
+  /// A name that is held during the whole listing appears at least once. On every store except
+  /// Redis (see docs/stores/redis.md), such a name appears exactly once. A name that is taken or
+  /// freed during the listing may be missing.
   /// @param prefix the first bytes of each name, up to 512 bytes of any value; empty means all
   /// names
   /// @param options see `ListOptions`
@@ -242,9 +243,9 @@ class MORTISE_API Client {
                                     std::error_code& ec);
 
   /// Ends the client. Waiting calls return with `closed`. The client releases its holds at the
-  /// server if the server answers. If a `LockOptions::min_hold` has not elapsed, the store keeps
-  /// that name reserved. Every hold counts as lost. `lost()` fires for each hold. Every later
-  /// acquisition fails with `closed`.
+  /// server if the server answers. If the `LockOptions::min_hold` of a hold has not elapsed, the
+  /// store keeps the name reserved until then. Every hold counts as lost. `lost()` fires for each
+  /// hold. Every later acquisition fails with `closed`.
   ///
   /// After the call, `unlock()` and destructors report no error. A second call returns when the
   /// first call has ended. A callback of the client may call `close()`. If another thread is

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Times as callers write them: any std::chrono duration, but never a number without a unit.
+// Times in calls and options: any std::chrono duration. A number without a unit does not compile.
 #pragma once
 
 #include <mortise/export.hpp>
@@ -9,7 +9,7 @@
 
 namespace mortise {
 
-/// A wait without an end.
+/// A wait without a limit.
 inline constexpr std::chrono::nanoseconds forever = std::chrono::nanoseconds::max();
 
 /// Does not compile, because a plain number can mean seconds or milliseconds.
@@ -20,10 +20,9 @@ constexpr void refuse_number_without_unit() {
                 "`using namespace std::chrono_literals` makes both available");
 }
 
-/// The type of every time in a struct of options. A `TimeOption` is a `Duration`, made from any
-/// `std::chrono` duration that converts to `Duration` without loss. A time that does not fit
-/// becomes the longest time of the type. `{.lease = 30}` fails to compile, with a message that
-/// gives the reason.
+/// The type of every time in a struct of options. A `TimeOption` accepts any `std::chrono` duration
+/// that converts to `Duration` without loss. A time that is too long becomes `Duration::max()`.
+/// `{.lease = 30}` fails to compile, with a message that gives the reason.
 template <class Duration>
 struct TimeOption : Duration {
   template <class Rep, class Period>
@@ -34,7 +33,7 @@ struct TimeOption : Duration {
   constexpr TimeOption(Number) : Duration() { refuse_number_without_unit<Number>(); }
 
  private:
-  /// Converts without overflow. The standard's conversion turns the longest time in hours into a
+  /// Converts without overflow. The standard's conversion turns `std::chrono::hours::max()` into a
   /// negative time.
   template <class Rep, class Period>
   static constexpr Duration fitted(const std::chrono::duration<Rep, Period>& time) {
@@ -45,12 +44,12 @@ struct TimeOption : Duration {
   }
 };
 
-/// @return any duration as a wait in nanoseconds, rounded up. A duration that does not fit becomes
-/// `forever`. A negative or NaN duration becomes zero.
+/// @return the duration in nanoseconds, rounded up. A duration of more than 100 years of 365 days
+/// becomes `forever`. A negative or NaN duration becomes zero.
 template <class Rep, class Period>
 [[nodiscard]] constexpr std::chrono::nanoseconds wait_of(
     const std::chrono::duration<Rep, Period>& wait) {
-  // Compare as floating point, because that type does not overflow for any duration.
+  // Compare as floating point, because floating point does not overflow for any duration.
   using Seconds = std::chrono::duration<double>;
   constexpr Seconds longest = std::chrono::hours(24 * 365 * 100);
   const auto seconds = std::chrono::duration_cast<Seconds>(wait);

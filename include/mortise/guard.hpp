@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A hold that lasts as long as a scope. A remote lock needs more than the standard's guards have.
-// `Guard` adds a time limit, cancellation, the token, the loss, and the reason of a failure.
+// A hold that lasts until the end of a scope. A remote lock needs more than the standard's guards
+// have. `Guard` adds a time limit, cancellation, the token, the loss, and the reason of a failure.
 #pragma once
 
 #include <mortise/error.hpp>
@@ -27,11 +27,13 @@ class ReadWriteLock;
 /// Takes the lock in its constructor and unlocks in its destructor. Any thread may destroy the
 /// guard. The hold does not end when the thread that made the guard ends.
 ///
-/// Give the guard a name. A compiler warns about `Guard(lock, options);`, which unlocks at once.
+/// Declare the guard as a variable with a name. A guard without a name, `Guard(lock, options);`,
+/// unlocks at once. A compiler warns about such a guard.
 ///
-/// An empty guard holds nothing. Its `error()` returns the reason. If another owner holds the lock,
-/// the guard is empty. The constructor throws every other failure, unless you use the form with
-/// `std::error_code`.
+/// An empty guard holds nothing. The `error()` of an empty guard returns the reason. If another
+/// owner holds the lock until the wait ends, the guard is empty. The constructors throw an
+/// exception for every other failure. The constructors with a `std::error_code` report such a
+/// failure in the code instead.
 /// @thread_safety One thread at a time. `valid_for()`, `token()` and `lost()` may be called
 /// concurrently with each other.
 class MORTISE_API Guard {
@@ -41,7 +43,8 @@ class MORTISE_API Guard {
   /// Takes the lock.
   ///
   /// @param lock the lock; may be a temporary, and need not outlive the guard
-  /// @param options wait, stop, owner; the guard unlocks for the owner that took the lock
+  /// @param options the time limit, the stop token and the owner; the guard unlocks for the same
+  /// owner
   /// @errors as `Lock::lock()`, thrown as `Error`; contention is not thrown
   [[nodiscard]] explicit Guard(Lock& lock, const AcquireOptions& options = {});
   [[nodiscard]] explicit Guard(Lock&& lock, const AcquireOptions& options = {})
@@ -50,14 +53,14 @@ class MORTISE_API Guard {
   [[nodiscard]] Guard(Lock& lock, const AcquireOptions& options, std::error_code& ec);
   [[nodiscard]] Guard(Lock&& lock, const AcquireOptions& options, std::error_code& ec)
       : Guard(lock, options, ec) {}
-  /// Takes the lock within a time: `Guard(lock, 2s)` is `Guard(lock, {.wait = 2s})`.
+  /// Takes the lock within a time: `Guard(lock, 2s)` means `Guard(lock, {.wait = 2s})`.
   template <Wait Time>
   [[nodiscard]] explicit Guard(Lock& lock, const Time& wait)
       : Guard(lock, {.wait = wait_of(wait)}) {}
   template <Wait Time>
   [[nodiscard]] explicit Guard(Lock&& lock, const Time& wait)
       : Guard(lock, {.wait = wait_of(wait)}) {}
-  /// Takes the lock if it is free now, as `std::unique_lock(lock, std::try_to_lock)` does.
+  /// Takes the lock if the lock is free now, as `std::unique_lock(lock, std::try_to_lock)` does.
   // This constructor is a template, so that `{}` still means `AcquireOptions`.
   template <std::same_as<std::try_to_lock_t> Try>
   [[nodiscard]] explicit Guard(Lock& lock, Try)
@@ -68,9 +71,10 @@ class MORTISE_API Guard {
 
   /// Takes the lock of a name: `Guard(client, "orders/42", {.wait = 2s})`.
   ///
-  /// @param client makes the lock; must be open
+  /// @param client the client that makes the lock; must be open
   /// @param name as for `Client::make_lock()`
-  /// @param options wait, stop, owner; the guard unlocks for the owner that took the lock
+  /// @param options the time limit, the stop token and the owner; the guard unlocks for the same
+  /// owner
   /// @param lock as for `Client::make_lock()`: lease, label, mode
   /// @errors as `Client::make_lock()` and `Lock::lock()`, thrown as `Error`; contention is not
   /// thrown
@@ -82,7 +86,7 @@ class MORTISE_API Guard {
       : Guard(client, name, options, {}, ec) {}
   [[nodiscard]] Guard(Client& client, std::string_view name, const AcquireOptions& options,
                       const LockOptions& lock, std::error_code& ec);
-  /// Takes the lock of a name within a time, or only if it is free now (`std::try_to_lock`).
+  /// Takes the lock of a name within a time, or only if the lock is free now (`std::try_to_lock`).
   template <Wait Time>
   [[nodiscard]] explicit Guard(Client& client, std::string_view name, const Time& wait)
       : Guard(client, name, {.wait = wait_of(wait)}) {}
@@ -99,7 +103,7 @@ class MORTISE_API Guard {
   }
 
   Guard(Guard&& other) noexcept;
-  /// Unlocks its own hold first. Then takes over the other hold.
+  /// Unlocks the hold of this guard first. Then takes over the hold of `other`.
   Guard& operator=(Guard&& other) noexcept;
   Guard(const Guard&) = delete;
   Guard& operator=(const Guard&) = delete;
@@ -131,7 +135,7 @@ class MORTISE_API Guard {
   [[nodiscard]] const std::error_code& error() const noexcept { return failure_.code; }
   /// @return the message for `error()`: the lock or the store, and the reason.
   [[nodiscard]] std::string error_text() const { return failure_.words(); }
-  /// @return the holder at the time when the guard gave up; empty if the backend did not name it.
+  /// @return the other holder when the wait ended; empty if the backend reported no holder.
   [[nodiscard]] const std::optional<Holder>& holder() const noexcept { return holder_; }
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Several locks taken together: all or none, within one time limit, and without a deadlock.
+// Takes several locks together: all or none, within one time limit, and without a deadlock.
 #pragma once
 
 #include <mortise/error.hpp>
@@ -29,19 +29,19 @@
 namespace mortise {
 
 namespace runtime {
-/// One of several names that are held.
+/// One of the holds of a `Guards` object.
 struct HeldSlot {
   std::shared_ptr<Slot> slot;
   Mode mode = Mode::exclusive;  ///< the mode to unlock with
 };
 }  // namespace runtime
 
-/// The locks of one `lock_all()`: `{from, to}`, or a range such as `std::vector<Lock>`. The
-/// compiler converts such a list or range. The `LockList` refers to the locks until the call
-/// returns.
+/// The argument of `lock_all()` for locks: `{from, to}`, or a range such as `std::vector<Lock>`.
+/// The compiler converts the list or the range. A `LockList` stores pointers, so the locks must
+/// live until the call returns.
 class LockList {
  public:
-  /// One of the locks. May be a temporary.
+  /// One lock of the list. The lock may be a temporary.
   class Item {
    public:
     Item(Lock& lock) noexcept : lock_(&lock) {}
@@ -74,9 +74,9 @@ class LockList {
   std::vector<Lock*> locks_;
 };
 
-/// The names of one `lock_all()`: `{"a", "b"}`, or a range such as `std::vector<std::string>`. The
-/// compiler converts such a list or range. The `NameList` refers to the names until the call
-/// returns.
+/// The argument of `lock_all()` for names: `{"a", "b"}`, or a range such as
+/// `std::vector<std::string>`. The compiler converts the list or the range. A `NameList` does not
+/// copy the names, so the names must live until the call returns.
 class NameList {
  public:
   NameList(std::initializer_list<std::string_view> names) : names_(names) {}
@@ -84,7 +84,7 @@ class NameList {
   template <class Range>
   requires requires(Range& range) {
     requires std::convertible_to<decltype(*std::begin(range)), std::string_view>;
-    // A single-pass iterator may return a reference to a buffer that it fills again.
+    // A single-pass iterator may return a reference to a buffer that its next step overwrites.
     requires std::forward_iterator<decltype(std::begin(range))>;
     requires std::is_reference_v<decltype(*std::begin(range))> ||
         std::same_as<decltype(*std::begin(range)), std::string_view>;
@@ -98,51 +98,53 @@ class NameList {
   std::vector<std::string_view> names_;
 };
 
-/// One of the holds of `Guards`.
+/// One hold of a `Guards` object.
 struct GuardedHold {
   std::string name{};  ///< the name of the lock
   Token token{};       ///< the fencing token, even after a loss
   StoreId store{};     ///< the store that has the hold
 };
 
-/// The holds that `lock_all()` has taken. The destructor unlocks all holds, in any thread.
+/// The holds that `lock_all()` has taken. The destructor unlocks all holds. Any thread may destroy
+/// the object.
 ///
-/// If the object holds nothing, `error()` returns the reason. `failed_name()` returns the name of
-/// the lock that failed. Each `Lock` reports the loss of its own hold: `lock.lost(guards.owner())`.
+/// If the object holds nothing, `error()` returns the reason. `failed_name()` then returns the name
+/// of the lock that failed. Each `Lock` reports the loss of its own hold:
+/// `lock.lost(guards.owner())`.
 /// @thread_safety One thread at a time. `valid_for()` may be called concurrently with itself.
 class MORTISE_API Guards {
  public:
   /// Makes an object that holds nothing.
   Guards() noexcept;
   Guards(Guards&& other) noexcept;
-  /// Unlocks its own holds first. Then takes over the other holds.
+  /// Unlocks the holds of this object first. Then takes over the holds of `other`.
   Guards& operator=(Guards&& other) noexcept;
   Guards(const Guards&) = delete;
   Guards& operator=(const Guards&) = delete;
-  /// Unlocks as `unlock()` does.
+  /// Unlocks all holds, as `unlock()` does.
   ~Guards();
 
   /// @return true if the object took all locks and has not unlocked them. After a loss, the result
   /// is still true.
   [[nodiscard]] explicit operator bool() const noexcept { return holds_; }
-  /// Unlocks all holds now. Sends all requests together if the backend can do so. Never throws.
+  /// Unlocks all holds now. Sends all requests together if the backend supports this. Never throws.
   ///
   /// @return `released` if every lock returned `released`. Otherwise `was_lost` if any hold was
   /// lost, or if the object held nothing. Otherwise `unknown`
   /// @blocking At most one command timeout, for any number of locks.
   Released unlock() noexcept;
 
-  /// @return the number of locks that the object has to unlock; a lock that was passed twice counts
-  /// twice.
+  /// @return the number of locks that the object has to unlock. A lock that was twice in the list
+  /// counts twice.
   [[nodiscard]] std::size_t size() const noexcept { return slots_.size(); }
   /// @return how long all holds are certain to last without another renewal: the shortest
   /// `Lock::valid_for()`. Zero if nothing is held. `nanoseconds::max()` if the list of locks was
   /// empty.
   [[nodiscard]] std::chrono::nanoseconds valid_for() const noexcept;
-  /// @return the fencing token of the lock with that name, even after a loss; empty if nothing is
+  /// @return the fencing token of the lock with this name, even after a loss; empty if nothing is
   /// held.
-  /// @errors `misconfigured`, thrown as `Error`: no lock in the list has that name, or locks in
-  /// several stores have it (in that case, use `holds()`)
+  /// @errors `misconfigured`, thrown as `Error`: no lock in the list has this name, or locks in
+  /// several stores have this name (in that case, use `holds()`)
   [[nodiscard]] Token token(std::string_view name) const;
   /// @return each hold once, in the order of the names; empty if nothing is held.
   [[nodiscard]] std::vector<GuardedHold> holds() const;
@@ -153,10 +155,11 @@ class MORTISE_API Guards {
   [[nodiscard]] const std::error_code& error() const noexcept { return failure_.code; }
   /// @return the message for `error()`: the lock, and the reason.
   [[nodiscard]] std::string error_text() const { return failure_.words(); }
-  /// @return the name of the lock that caused `error()`. After a timeout, this lock is the busy
-  /// lock.
+  /// @return the name of the lock that caused `error()`. After a timeout, this is the name of the
+  /// busy lock.
   [[nodiscard]] const std::string& failed_name() const noexcept { return failed_name_; }
-  /// @return the last known holder of that lock; empty if the backend did not name the holder.
+  /// @return the last known holder of the lock `failed_name()`; empty if the backend reported no
+  /// holder.
   [[nodiscard]] const std::optional<Holder>& holder() const noexcept { return holder_; }
 
  private:
@@ -183,30 +186,31 @@ class MORTISE_API Guards {
 /// Takes all of the locks, or none.
 ///
 /// The locks may belong to different clients and backends. The library orders the locks by their
-/// names, not by the order of the arguments. So callers that want some of the same locks never wait
-/// for each other in a circle. If a list names a lock twice, the owner re-enters this lock. If a
-/// list names one lock both as a reader and exclusively, the call fails with `misconfigured`.
+/// names, not by the order of the arguments. So callers with overlapping lists never wait for each
+/// other in a circle. If a list contains a lock twice, the owner re-enters this lock. If a list
+/// contains one lock both as a reader and exclusively, the call fails with `misconfigured`.
 ///
 /// The call sends all requests together. So eight locks take about as long as one lock. If a lock
-/// is busy, the call gives the other locks back and waits for the busy lock. During that wait, it
-/// holds none of the locks. If another lock is busy afterwards, the call keeps the locks that come
-/// before the busy lock in the order of names. The call does not release locks that the owner held
-/// before the call.
+/// is busy, the call gives the other locks back and waits for the busy lock. During this first
+/// wait, the call holds none of the locks. If another lock is busy afterwards, the call keeps the
+/// locks whose names come before the name of this busy lock. The call does not release locks that
+/// the owner held before the call.
 ///
-/// For locks of the same name in different stores, the library uses the order of the stores'
-/// descriptions. So use the same URLs in all processes. Do not pass the same name through two
-/// clients of one store. These clients exclude each other, so the call can never succeed.
-/// @param locks `{from, to}`, or a range of locks. The locks need not outlive the call. A call with
-/// an empty list succeeds
+/// If locks in different stores have the same name, the library orders these locks by the
+/// descriptions of the stores. The descriptions come from the URLs. So use the same URLs in all
+/// processes. Do not pass the same name through two clients of one store. These clients exclude
+/// each other, so the call can never succeed.
+/// @param locks the locks, as `{from, to}` or as a range. The locks need not outlive the call. A
+/// call with an empty list succeeds
 /// @param options one time limit and one stop token for all locks, and the owner of each lock
 /// @return the holds. The result converts to false if another owner held a lock until the time was
-/// up, or if the wait was stopped. Then `error()` is `timeout` or `cancelled`. `failed_name()` and
-/// `holder()` name the busy lock and its holder
-/// @errors as `Lock::lock()` of any of the locks, thrown as an `Error` whose message begins with
-/// the name of the lock; contention is not thrown
-/// @blocking At most `options.wait` plus 50 ms, in every fault. If `options.wait` is zero or less,
-/// at most one command timeout plus 50 ms. The call sends all requests that give locks back before
-/// it returns. The client reads their answers in the background.
+/// up, or if the wait was stopped. `error()` is then `timeout` or `cancelled`. `failed_name()`
+/// returns the name of the busy lock. `holder()` returns the holder of that lock
+/// @errors as `Lock::lock()` of any of the locks, thrown as `Error`. The message begins with the
+/// name of the lock. Contention is not thrown
+/// @blocking At most `options.wait` plus 50 ms, during every fault. If `options.wait` is zero or
+/// less, at most one command timeout plus 50 ms. A call that fails sends all requests to release
+/// its locks before it returns. The client reads the answers to these requests in the background.
 [[nodiscard]] MORTISE_API Guards lock_all(const LockList& locks,
                                           const AcquireOptions& options = {});
 /// As above without exceptions. `ec` equals `error()`.
@@ -216,7 +220,7 @@ class MORTISE_API Guards {
 /// Takes the locks of several names of one client, or none:
 /// `lock_all(client, {"accounts/1", "accounts/2"}, {.wait = 2s})`.
 ///
-/// @param client makes the locks
+/// @param client the client that makes the locks
 /// @param names as for `Client::make_lock()`
 /// @param options as above
 /// @param lock as for `Client::make_lock()`, the same for each lock

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The state of a key of `Once`, and the callers that run the key again. Users and backends share
-// these types.
+// The state of a key of `Once`, and the rule for a key that already has an outcome. Users and
+// backends share these types.
 #pragma once
 
 #include <mortise/export.hpp>
@@ -14,8 +14,8 @@ namespace mortise {
 
 /// The state of a key.
 enum class KeyState : std::uint8_t {
-  absent,     ///< never begun, or forgotten
-  pending,    ///< begun, without an outcome: its runner is still working, or has died
+  absent,     ///< the key has never run, or the store has forgotten it
+  pending,    ///< begun without an outcome: the runner is still working, or has died
   succeeded,  ///< the result is recorded
   failed,     ///< the reason is recorded
 };
@@ -24,11 +24,11 @@ enum class KeyState : std::uint8_t {
 // is scoped.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"
-/// The callers that run a key although it already has an outcome.
+/// Whether a caller runs a key that already has an outcome.
 enum class Repeat : std::uint8_t {
   after_failure,  ///< a failed key runs again; a key that succeeded returns its result
   never,          ///< the first outcome stays, even a failure
-  always,         ///< every caller runs, one at a time; `Run::number()` grows with each run
+  always,         ///< every caller runs the key, one at a time; `Run::number()` grows with each run
 };
 #pragma GCC diagnostic pop
 

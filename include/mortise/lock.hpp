@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The lock of one name. `Lock` meets the standard's Lockable and TimedLockable. So
-// std::unique_lock, std::scoped_lock and std::lock_guard work on a `Lock` as on a
+// The lock of one name. `Lock` meets the standard's requirements Lockable and TimedLockable. So
+// std::unique_lock, std::scoped_lock and std::lock_guard accept a `Lock` like a
 // std::recursive_timed_mutex.
 #pragma once
 
@@ -32,13 +32,11 @@ class Client;
 class Guard;
 class Guards;
 
-/// A handle on the lock of one name. `Client::make_lock()` returns it.
+/// A handle on the lock of one name. `Client::make_lock()` returns the handle.
 ///
-/// Two handles of the same name and the same client are the same lock. Each handle has its own
-/// options. The options of the outermost acquisition apply to the hold. A re-entry changes only the
-/// count.
-///
-/// A *hold* is one owner's possession of the lock. Each event changes the hold as follows:
+/// Two handles of the same name and the same client control the same lock. A *hold* is one owner's
+/// possession of the lock. A hold has a count, and the options of the handle that took the hold. A
+/// re-entry only adds 1 to the count. Each event changes the hold as follows:
 ///
 /// | state \ event   | lock / try_lock      | unlock         | renewal acknowledged | deadline passes, server reports a loss, or max_hold |
 /// |-----------------|----------------------|----------------|----------------------|--------------------------|
@@ -50,43 +48,45 @@ class Guards;
 /// | closed or forked client | fails with `closed` | no error | -                   | -                        |
 ///
 /// A handle with `Mode::shared` is a reader's handle. Several readers can hold the name at the same
-/// time. Readers exclude only exclusive owners. If a writer waits, readers that arrive later wait
-/// as well. The writer waits for the readers before it. So neither readers nor writers starve,
-/// inside a process and between clients.
+/// time. Readers exclude only exclusive owners (*writers*). If a writer waits, readers that arrive
+/// later wait as well. The writer waits only for the readers before it. So neither readers nor
+/// writers starve, inside a process and between clients.
 ///
 /// Shared and exclusive holds are separate. Each member function acts on the hold of its handle's
 /// mode. Three rules complete the table:
 /// - The first reader of a client takes the shared hold with one round trip. Other readers of that
 ///   client join the hold without a round trip.
-/// - An exclusive owner may take the name as a reader as well, and then release the exclusive hold.
-///   The owner continues as a reader (a downgrade). No other owner holds the name in between.
-/// - A reader that asks for the exclusive hold gets `unsupported`, because two such readers would
-///   wait for each other indefinitely. Unlock the shared hold first.
+/// - An exclusive owner can take the name as a reader as well, and then unlock the exclusive hold.
+///   The owner then continues as a reader (a downgrade). No other owner gets the name in between.
+/// - A reader that asks for the exclusive hold gets `unsupported`. Two readers that both asked
+///   would wait for each other indefinitely. Unlock the shared hold first.
 ///
 /// `ReadWriteLock` has both handles.
 ///
-/// A lost hold leaves the name at once. Other owners can then acquire the name, although this owner
-/// still has to unlock.
+/// As soon as a hold is lost, other owners can acquire the name, although this owner still has to
+/// unlock.
 ///
-/// If a thread ends while it holds the lock, no other thread can unlock the hold. The library stops
-/// the renewal of this hold. The hold ends when its lease ends. The library reports the hold as
-/// lost. If the backend has no leases, the library frees the hold within `LockOptions::lease` + 1
-/// s. These rules apply to every hold that the calling thread owns, including a hold in a
-/// `std::unique_lock` that was moved to another thread. The rules do not apply to a `Guard` or to
-/// `Owner::unique()`, because another thread can still unlock such a hold.
+/// If a thread ends while it holds the lock, no other thread can unlock the hold. So the library
+/// stops the renewal of this hold. The hold ends when its lease ends. The library then reports the
+/// hold as lost. If the backend has no leases, the library frees the hold within
+/// `LockOptions::lease` + 1 s. These rules apply to every hold whose owner is a thread, including a
+/// hold in a `std::unique_lock` that was moved to another thread. The rules do not apply to the
+/// hold of a `Guard` or of an owner from `Owner::unique()`, because another thread can still unlock
+/// such a hold.
 ///
 /// A hold with a lease can be lost while its holder works. Check `valid_for()` or `lost()` before a
-/// step that cannot be undone. Pass `token()` to the store that you change. The store can then
-/// refuse smaller tokens. Only that store can catch a pause between the check and the step.
+/// step that you cannot undo. The process may pause between the check and the step. So pass
+/// `token()` to the store that you change. The store can then refuse smaller tokens.
 ///
 /// @thread_safety Every member may be called concurrently, even on one object. Moving and
-/// destroying need exclusive access, as for any object. No member may be called on a moved-from
+/// destroying need exclusive access, as for any object. Do not call a member of a moved-from
 /// handle.
 class MORTISE_WARN_UNUSED MORTISE_API Lock {
  public:
   Lock(Lock&&) noexcept;
   Lock& operator=(Lock&&) noexcept;
-  /// Does not unlock. A hold outlives its handle. The next handle of the name finds the hold again.
+  /// Does not unlock. A hold outlives its handle. Another handle of the same name and client can
+  /// unlock the hold.
   ~Lock();
 
   /// Waits until the calling thread holds the lock.
@@ -100,15 +100,15 @@ class MORTISE_WARN_UNUSED MORTISE_API Lock {
   /// As above, but reports through `ec` instead of throwing `Error`. `ec` is clear on success.
   void lock(std::error_code& ec);
 
-  /// Takes the lock if it is free now. Needs one round trip, or none to re-enter.
+  /// Takes the lock if the lock is free now. Needs one round trip. A re-entry needs no round trip.
   ///
-  /// @return true if the calling thread holds the lock; false if another owner holds it, which is
-  /// not an error
+  /// @return true if the calling thread holds the lock; false, without an error, if another owner
+  /// holds the lock
   /// @errors as `lock()`; `unavailable` if there is no connection within a command timeout;
   /// `in_doubt` if the request was sent and no answer arrives in time
-  /// @blocking At most one command timeout, min(1 s, lease/6), plus 50 ms.
+  /// @blocking At most one command timeout (min(1 s, lease/6)) plus 50 ms.
   [[nodiscard]] bool try_lock();
-  /// As above without exceptions. If another owner holds the lock, `ec` is clear.
+  /// As above without exceptions. `ec` is clear if another owner holds the lock.
   [[nodiscard]] bool try_lock(std::error_code& ec);
 
   /// Waits for the lock, at most for a given time plus 50 ms. The limit applies during every fault
@@ -121,15 +121,15 @@ class MORTISE_WARN_UNUSED MORTISE_API Lock {
   [[nodiscard]] bool try_lock_for(const std::chrono::duration<Rep, Period>& wait) {
     return acquire({.wait = wait_of(wait)});
   }
-  /// As above without exceptions. If another owner holds the lock, `ec` is clear.
+  /// As above without exceptions. `ec` is clear if another owner holds the lock.
   template <class Rep, class Period>
   [[nodiscard]] bool try_lock_for(const std::chrono::duration<Rep, Period>& wait,
                                   std::error_code& ec) {
     return try_for(wait_of(wait), ec);
   }
 
-  /// Waits for the lock until a time of any clock. At the end of the wait the call reads that clock
-  /// again. If the clock was set back, the call continues to wait.
+  /// Waits for the lock until a point in time of any clock. At the end of the wait the call reads
+  /// that clock again. If the clock was set back, the call continues to wait.
   ///
   /// @return true if the calling thread holds the lock
   /// @errors as `lock()`
@@ -141,7 +141,7 @@ class MORTISE_WARN_UNUSED MORTISE_API Lock {
       if (left_until(until).count() == 0) return false;
     }
   }
-  /// As above without exceptions. If another owner holds the lock, `ec` is clear.
+  /// As above without exceptions. `ec` is clear if another owner holds the lock.
   template <class C, class Duration>
   [[nodiscard]] bool try_lock_until(const std::chrono::time_point<C, Duration>& until,
                                     std::error_code& ec) {
@@ -157,16 +157,17 @@ class MORTISE_WARN_UNUSED MORTISE_API Lock {
   /// was up, or if `options.stop` ended the wait
   /// @errors as `lock()`; contention is not thrown
   [[nodiscard]] bool acquire(const AcquireOptions& options);
-  /// As above without exceptions. `ec` is clear on success. `ec` also receives `timeout` and
+  /// As above without exceptions. `ec` is clear on success. After contention, `ec` is `timeout` or
   /// `cancelled`.
   [[nodiscard]] bool acquire(const AcquireOptions& options, std::error_code& ec);
 
   /// Undoes one `lock()` of the owner. The last unlock passes the name to the next waiter of this
   /// process, or frees the name at the server.
   ///
-  /// If `LockOptions::min_hold` has not elapsed yet, the owner no longer holds the lock. The store
-  /// keeps the name reserved until `min_hold` has elapsed. If the hold was lost or the client was
-  /// closed, the call reports no error, because the standard guards call `unlock()`.
+  /// After the last unlock, the owner no longer holds the lock. If `LockOptions::min_hold` has not
+  /// elapsed yet, the store keeps the name reserved until then. If the hold was lost or the client
+  /// was closed, the call reports no error, because destructors of the standard guards call
+  /// `unlock()`.
   /// @param owner the owner that unlocks; by default the calling thread
   /// @errors `not_owner` if the owner has no hold; the call then changes nothing
   /// @blocking At most one command timeout.
@@ -176,37 +177,36 @@ class MORTISE_WARN_UNUSED MORTISE_API Lock {
 
   /// Unlocks as `unlock()` does, and returns the state of the hold.
   ///
-  /// @return `released` if the hold lasted until now. An inner unlock also returns `released`, and
-  /// so does an unlock before `LockOptions::min_hold` has elapsed. `was_lost` if the hold had
-  /// already ended. `unknown` if no reply arrived. Also `unknown` if only a retry got a reply and
-  /// another owner already held the name. Always `unknown` after `Client::close()` and in a forked
-  /// child
+  /// @return `released` if the hold lasted until now. An inner unlock and an unlock before the end
+  /// of `LockOptions::min_hold` return `released` as well. `was_lost` if the hold had already
+  /// ended. `unknown` if no reply arrived, or if the first reply was lost and the retry found
+  /// another owner. After `Client::close()` and in a forked child, always `unknown`
   /// @errors `not_owner`
   Released release(Owner owner = {});
   /// As above without exceptions. If the owner has no hold, returns `was_lost` and sets `ec` to
   /// `not_owner`.
   Released release(std::error_code& ec, Owner owner = {});
 
-  /// @return how many times the owner still has to unlock, including lost holds; 0 without a hold.
+  /// @return how many times the owner still has to unlock, even after a loss; 0 without a hold.
   [[nodiscard]] std::size_t hold_count(Owner owner = {}) const;
 
   /// @return the fencing token of the owner's hold, even after its loss; empty without a hold.
   [[nodiscard]] Token token(Owner owner = {}) const;
 
-  /// Compares the clock with the deadline of the hold. Asks no server.
+  /// Compares the clock with the deadline of the hold. Sends no request.
   ///
   /// @return how long the owner's hold is certain to last without another renewal. From the
-  /// deadline on, the value is zero and stays zero. Zero without a hold. `nanoseconds::max()` if
-  /// the backend has no leases
+  /// deadline on, the result is zero and stays zero. Without a hold, the result is zero. If the
+  /// backend has no leases, the result is `nanoseconds::max()`
   [[nodiscard]] std::chrono::nanoseconds valid_for(Owner owner = {}) const;
 
   /// Returns a stop token that reports the loss of the owner's hold.
   ///
-  /// The client requests the stop exactly once, as soon as it knows of the loss. The latest time is
-  /// the deadline + 50 ms. Callbacks run on threads of the client. Callbacks may block, lock,
-  /// unlock or destroy any object, including the `Client`. If fewer than 64 callbacks of the client
-  /// block, a blocked callback does not delay the reports about other holds.
-  /// @return the token; without a hold, a token that never requests a stop
+  /// The client requests the stop exactly once, when the client detects the loss: at the latest 50
+  /// ms after the deadline. Callbacks run on threads of the client. A callback may block, may lock
+  /// and unlock, and may destroy any object, including the `Client`. As long as fewer than 64
+  /// callbacks of the client block, they do not delay the reports about other holds.
+  /// @return the token; without a hold, a token that reports no loss
   [[nodiscard]] std::stop_token lost(Owner owner = {}) const;
 
   /// Asks the backend for the current holder, with one round trip.
@@ -233,14 +233,14 @@ class MORTISE_WARN_UNUSED MORTISE_API Lock {
   /// @return the time until a time point; zero if that time has come.
   template <class C, class Duration>
   static std::chrono::nanoseconds left_until(const std::chrono::time_point<C, Duration>& until) {
-    // Compare as floating point, because that type does not overflow for any duration.
+    // Compare as floating point, because floating point does not overflow for any duration.
     using Seconds = std::chrono::duration<double>;
     const auto now = C::now();
     const auto about = std::chrono::duration_cast<Seconds>(until.time_since_epoch()) -
                        std::chrono::duration_cast<Seconds>(now.time_since_epoch());
     if (wait_of(about) == forever) return forever;
-    // The exact difference to a time far in the past could overflow. Near the present, the
-    // difference is exact.
+    // The exact difference to a time far in the past could overflow. So return zero for such a
+    // time. Near the present, the difference is exact.
     if (!(about > Seconds(-1))) return std::chrono::nanoseconds(0);
     return wait_of(until - now);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A lock with a memory. If two callers submit the same work, one of them does the work. Both
-// callers get its result.
+// A lock that remembers the result of its work. If two callers submit the same work, one caller
+// does the work. Both callers get the result.
 #pragma once
 
 #include <mortise/error.hpp>
@@ -33,10 +33,11 @@ class Client;
 struct Memory;
 struct Record;
 
-/// A handle on one key of one client. `Client::make_once()` returns it.
+/// A handle on one key of one client. `Client::make_once()` returns the handle.
 ///
-/// At most one caller at a time runs a key. All waiting callers get the outcome of this run. Every
-/// later caller also gets this outcome, until the store forgets the key:
+/// At most one caller at a time runs a key. If the run succeeds, all waiting callers get its
+/// result. Later callers get this result as well, until the store forgets the key. The state of the
+/// key decides what the next caller does:
 ///
 /// | state               | meaning                          | the next caller                     |
 /// |---------------------|----------------------------------|-------------------------------------|
@@ -49,15 +50,15 @@ struct Record;
 /// | failed              | the reason is recorded           | runs, with `number()` + 1;          |
 /// |                     |                                  | `Repeat::never`: gets the reason    |
 ///
-/// The store records at most one success of a key. The *body* runs at least once. A runner can die
-/// after its effect and before its outcome, so the body can run again. So a run with `number()` > 1
-/// must first find out the effect of the earlier run. Each run should pass `token()` to the store
-/// that it changes. See docs/once.md.
+/// The store records at most one success of a key. The *body* (the work) can run more than once. A
+/// runner can die after the effect of its work and before the store has the outcome. So a run with
+/// `number()` > 1 must first find out the effect of the earlier run. Each run should pass `token()`
+/// to the store that it changes. See docs/once.md.
 ///
 /// Keys and locks are separate: the key "x" and the lock "x" are independent.
 ///
 /// @thread_safety Every member may be called concurrently, even on one object. Moving and
-/// destroying need exclusive access, as for any object. No member may be called on a moved-from
+/// destroying need exclusive access, as for any object. Do not call a member of a moved-from
 /// handle.
 class MORTISE_WARN_UNUSED MORTISE_API Once {
  public:
@@ -68,16 +69,17 @@ class MORTISE_WARN_UNUSED MORTISE_API Once {
 
   /// Runs the key, or returns its recorded outcome.
   ///
-  /// @param body is called at most once, in this thread, with `Run&` or without an argument. The
-  /// store records its return value as the result: a type that converts to `std::string_view`, or
-  /// nothing. If the body throws, the run has failed. The store records the first 65,536 bytes of
-  /// the exception's `what()` as the reason. The exception passes through. If the body has
-  /// concluded the run itself, the library ignores its return value. After `postgres::conclude()`,
-  /// the outcome is the committed one; if nothing was committed, the outcome is `lost()`
-  /// @return the outcome of the key; `pending` if another caller ran the key until the time was up,
-  /// or if the wait was stopped
+  /// @param body the work; called at most once, in this thread, with `Run&` or without an argument.
+  /// The body returns a type that converts to `std::string_view`, or nothing. The store records the
+  /// returned text as the result. If the body throws, the run has failed. The store then records
+  /// the first 65,536 bytes of the exception's `what()` as the reason. The exception passes
+  /// through. If the body has concluded the run itself, the library ignores the returned text.
+  /// After `postgres::conclude()`, the outcome is the committed outcome. If nothing was committed,
+  /// the outcome is `lost()`
+  /// @return the outcome of the key; `pending` if another caller still ran the key at the end of
+  /// the wait
   /// @errors as `begin()` and `Run::succeed()`. If a result is too long, the store records a failed
-  /// run. The call fails with `misconfigured`. An exception of the body passes through
+  /// run. The call then fails with `misconfigured`. An exception of the body passes through
   /// @blocking As `begin()`, and for as long as the body takes.
   template <class Body>
   Outcome run(Body&& body) {
@@ -98,15 +100,15 @@ class MORTISE_WARN_UNUSED MORTISE_API Once {
     return run.outcome();
   }
 
-  /// Begins a run by hand, for work that does not fit into one function.
+  /// Begins a run that the caller ends, for work that does not fit into one function.
   ///
-  /// @return an open run if the caller has to do the work. Otherwise a run that is not open. Its
-  /// `outcome()` is the recorded outcome. If its outcome is `pending`, `error()` is `timeout` or
+  /// @return an open run if the caller has to do the work. Otherwise a run that is not open, with
+  /// the recorded outcome in `outcome()`. If that outcome is `pending`, `error()` is `timeout` or
   /// `cancelled`
-  /// @errors `mismatch` (the key is remembered with a different fingerprint; nothing changed),
-  /// `unsupported` (this thread already runs the key and would wait for itself), `unavailable` (no
-  /// connection for `ClientOptions::give_up`, or within a command timeout if the call does not
-  /// wait), `denied`, `in_doubt`, `misconfigured`, `protocol`, `exhausted`, `closed`
+  /// @errors `mismatch` (the store remembers the key with a different fingerprint; the call changes
+  /// nothing), `unsupported` (this thread already runs the key and would wait for itself),
+  /// `unavailable` (no connection for `ClientOptions::give_up`, or within a command timeout if the
+  /// call does not wait), `denied`, `in_doubt`, `misconfigured`, `protocol`, `exhausted`, `closed`
   /// @blocking At most `OnceOptions::wait` plus 50 ms. If that wait is zero or less, at most one
   /// command timeout plus 50 ms. Callers of one process get their turn in order of arrival.
   [[nodiscard]] Run begin();
@@ -127,8 +129,8 @@ class MORTISE_WARN_UNUSED MORTISE_API Once {
   /// Deletes the record of the key in the store. The next caller then runs the key with
   /// `number()` 1.
   ///
-  /// @return true if the key is absent now; false if a caller is running the key, and in that case
-  /// the call changed nothing
+  /// @return true if the key is absent now. If a caller is running the key, the call changes
+  /// nothing and returns false
   /// @errors as `look()`; `in_doubt` if no answer came
   /// @blocking At most one second.
   bool forget();
@@ -188,7 +190,7 @@ class MORTISE_WARN_UNUSED MORTISE_API Once {
   static void finish(Run& run, std::string_view result) noexcept;
   /// Records the failure after the body has thrown.
   static void threw(Run& run, std::string_view words) noexcept;
-  /// Throws the error that `finish()` reported, if `finish()` reported one.
+  /// If `finish()` has reported an error, throws this error.
   static void raise_after(const Run& run);
 
   void begin(Run& run);

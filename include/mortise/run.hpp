@@ -28,20 +28,20 @@ class OpenRun;
 }
 
 /// The permission to run a key, and the duty to report its outcome. `Once::begin()` returns a run.
-/// The body of `Once::run()` gets the run as its argument.
+/// `Once::run()` passes the run to its body.
 ///
-/// A run is *open* from its beginning until it is concluded, given back or destroyed. The client
-/// renews its lease like the lease of a lock. An open run can be lost. Then `succeed()` and
-/// `fail()` record nothing and return an outcome that is `lost()`. A run that is not open has an
-/// `outcome()`.
+/// A run is *open* from its beginning until the caller reports an outcome, gives the run back or
+/// destroys it. The client renews the lease of an open run like the lease of a lock. An open run
+/// can be lost. Then `succeed()` and `fail()` record nothing and return an outcome that is
+/// `lost()`. If a run is not open, `outcome()` returns its outcome.
 /// @thread_safety One thread at a time. `token()`, `number()`, `valid_for()` and `lost()` may be
-/// called concurrently with each other. A run may move to another thread.
+/// called concurrently with each other. You may move a run to another thread.
 class MORTISE_API Run {
  public:
   /// Makes a run that is not open.
   Run() noexcept;
   Run(Run&& other) noexcept;
-  /// Gives its own run back first if that run is open. Then takes over the other run.
+  /// Gives this run back first if this run is open. Then takes over `other`.
   Run& operator=(Run&& other) noexcept;
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
@@ -54,26 +54,27 @@ class MORTISE_API Run {
 
   /// Records success and frees the key, in one step at the store.
   ///
-  /// If the run itself has recorded its success (`postgres::conclude()`), this call only confirms
-  /// the record and ignores `result`. If that transaction was rolled back, the outcome is `lost()`
-  /// and the key stays pending.
+  /// If `postgres::conclude()` has already recorded the success, this call ignores `result`. It
+  /// only confirms that record. If the transaction of `conclude()` was rolled back, the outcome is
+  /// `lost()` and the key stays pending.
   /// @param result the result that every later caller gets: up to 65,536 bytes of any value
   /// @return the outcome: `succeeded`, or an outcome that is `lost()`
-  /// @errors `misconfigured` (the result is too long; nothing was sent, and the run stays open),
-  /// `not_owner` (the run is not open), `in_doubt` (no answer came: the result is recorded, or the
-  /// key stays pending; the client repeats the request in the background until the lease ends),
-  /// `denied`, `protocol`, `exhausted`, `closed`. After an error other than `misconfigured`, the
-  /// run is not open
+  /// @errors `misconfigured` (the result is too long), `not_owner` (the run is not open),
+  /// `in_doubt` (no answer came), `denied`, `protocol`, `exhausted`, `closed`. After
+  /// `misconfigured`, nothing was sent and the run stays open. After every other error, the run is
+  /// not open. After `in_doubt`, the result is recorded or the key stays pending. The client
+  /// repeats the request in the background until the lease ends
   /// @blocking At most one command timeout.
   Outcome succeed(std::string_view result = {});
-  /// As above, but reports through `ec` instead of throwing `Error`. `ec` is clear on success, and
-  /// also if the outcome is `lost()`.
+  /// As above, but reports through `ec` instead of throwing `Error`. `ec` is clear on success. `ec`
+  /// is also clear for an outcome that is `lost()`.
   Outcome succeed(std::string_view result, std::error_code& ec);
   /// Records failure and frees the key.
   ///
   /// @param reason the reason that later callers can read: up to 65,536 bytes of any value
-  /// @return the outcome: `failed`, or an outcome that is `lost()`; `succeeded` if the run itself
-  /// has recorded its success and that record was committed
+  /// @return the outcome: `failed` if the call recorded the failure. `succeeded` if
+  /// `postgres::conclude()` had already recorded the success and its transaction was committed.
+  /// Otherwise an outcome that is `lost()`
   /// @errors as `succeed()`
   Outcome fail(std::string_view reason = {});
   /// As above without exceptions.
@@ -93,36 +94,38 @@ class MORTISE_API Run {
   /// @return the fencing token, even after a loss; empty if the run was never open.
   [[nodiscard]] Token token() const noexcept { return token_; }
   /// @return how long the run is certain to last without another renewal, as `Lock::valid_for()`;
-  /// zero if it is not open.
+  /// zero if the run is not open.
   [[nodiscard]] std::chrono::nanoseconds valid_for() const noexcept;
-  /// @return as `Lock::lost()`; a token that never requests a stop if the run was never open.
+  /// @return a stop token that reports the loss, as `Lock::lost()`. If the run was never open, the
+  /// token reports no loss.
   [[nodiscard]] const std::stop_token& lost() const noexcept { return lost_; }
 
   /// @return the outcome that the run has recorded, or the outcome that prevented the run; `absent`
   /// while the run is open.
   [[nodiscard]] const Outcome& outcome() const noexcept { return outcome_; }
-  /// @return why the run did not begin, if the reason was an error or contention (`timeout`,
-  /// `cancelled`).
+  /// @return the reason why the run did not begin, or the last error of `succeed()` or `fail()`;
+  /// otherwise clear. The reason can be contention (`timeout`, `cancelled`).
   [[nodiscard]] const std::error_code& error() const noexcept { return failure_.code; }
-  /// @return the message for `error()`, or for the last error of `succeed()` or `fail()`.
+  /// @return the message for `error()`.
   [[nodiscard]] std::string error_text() const { return failure_.words(); }
 
-  /// For backends that record the outcome themselves, such as `postgres::conclude()`.
-  /// @return the hold as the store knows it; its number is 0 if the run is not open.
+  /// For functions that record the outcome themselves, such as `postgres::conclude()`.
+  /// @return the identity of the hold; its number is 0 if the run is not open.
   [[nodiscard]] HoldId hold() const;
-  /// For the same backends.
+  /// For the same functions.
   /// @return the store that has the hold; empty if the run is not open.
   [[nodiscard]] StoreId store() const;
-  /// For the same backends.
+  /// For the same functions.
   /// @return the memory settings in the request of this run; null if the run is not open.
   [[nodiscard]] std::shared_ptr<const Memory> memory() const noexcept;
-  /// For the same backends: the run has written this outcome in a transaction that may still be
-  /// rolled back. From now on, `succeed()` and the end of a body write nothing. Both only confirm
-  /// this outcome. The last noted outcome counts. Does nothing if the run is not open.
+  /// For the same functions: notes an outcome that the run has written in its own transaction. The
+  /// transaction may still be rolled back. From now on, `succeed()` and the end of a body write
+  /// nothing. Both only confirm this outcome. The last noted outcome counts. Does nothing if the
+  /// run is not open.
   void note(std::shared_ptr<const Record> written) noexcept;
-  /// For the same backends: the transaction with the last noted outcome was committed. Frees the
-  /// key, as `succeed()` does. `outcome()` then returns this outcome without an error, even if the
-  /// client could not free the key.
+  /// For the same functions: the transaction with the last noted outcome was committed. Frees the
+  /// key, as `succeed()` does. `outcome()` then returns the noted outcome without an error, even if
+  /// the client could not free the key.
   void stands(std::shared_ptr<const Record> written) noexcept;
 
  private:

@@ -23,27 +23,29 @@ class Slot;
 }
 class Client;
 
-/// A handle on one semaphore of one client. `Client::make_semaphore()` returns it.
+/// A handle on one semaphore of one client. `Client::make_semaphore()` returns the handle.
 ///
 /// A permit is a hold, like the hold of a lock. A permit has a lease that the client renews, a
 /// fencing token and an owner. A permit can be lost. If a process dies, its permits become free
-/// when their leases end. (A plain counter would never free them.) If `Capabilities::fair` is yes,
-/// the store gives permits in order of arrival. A permit that becomes free wakes one waiter.
+/// when their leases end. (A plain counter would never free these permits.) If `Capabilities::fair`
+/// is yes, the store gives permits in order of arrival. A permit that becomes free wakes one
+/// waiter.
 ///
 /// Each call takes a separate permit. A thread that calls three times has three permits. If a
-/// thread has the last permit and waits for another permit, it waits for itself.
+/// thread has the last permit and waits for another permit, the thread waits for itself.
 ///
-/// A caller that passes an `AcquireOptions::owner` re-enters instead. If the same owner asks again,
-/// through any handle of the client with the same number of permits, this owner gets the same
-/// permit. The store frees this permit when the owner's last `Permit` object ends. Unlike a lock,
-/// the library does not pass a permit from thread to thread. Each owner asks the store itself.
+/// A call with an `AcquireOptions::owner` can re-enter instead. If this owner already has a permit,
+/// the call returns the same permit again. This works through any handle of the client with the
+/// same number of permits. The client frees the permit when the owner's last `Permit` object ends.
+/// The library passes a lock from thread to thread, but not a permit. Each owner asks the store for
+/// its own permit.
 ///
 /// Semaphores and locks are separate: the semaphore "x" and the lock "x" are independent. The
-/// tokens of a name's permits grow with each grant. Several tokens are valid at a time. So a
-/// resource that checks tokens must check them separately for each permit.
+/// tokens of a semaphore grow with each grant. Several tokens are valid at a time. So a resource
+/// that checks tokens must compare the tokens of each permit separately.
 ///
 /// @thread_safety Every member may be called concurrently, even on one object. Moving and
-/// destroying need exclusive access, as for any object. No member may be called on a moved-from
+/// destroying need exclusive access, as for any object. Do not call a member of a moved-from
 /// handle.
 class MORTISE_WARN_UNUSED MORTISE_API Semaphore {
  public:
@@ -55,8 +57,8 @@ class MORTISE_WARN_UNUSED MORTISE_API Semaphore {
 
   /// Takes a permit. Needs one round trip if a permit is free.
   ///
-  /// @param options wait, stop, and an owner that may re-enter; without an owner, each permit is
-  /// its own owner
+  /// @param options the time limit, the stop token, and an owner that can re-enter. Without an
+  /// owner, each permit is its own owner
   /// @return the permit. The permit is empty if other owners held all permits until the time was
   /// up, or if the wait was stopped. `Permit::error()` then returns the reason
   /// @errors as `Lock::lock()`, thrown as `Error`; `misconfigured` if the store knows the name with

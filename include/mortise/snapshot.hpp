@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The names that one client of this process holds or waits for, from its own memory.
+// The names that one client of this process holds or waits for, from the memory of that client.
 #pragma once
 
 #include <mortise/error.hpp>
@@ -20,15 +20,15 @@ namespace mortise {
 /// one semaphore, may describe slightly different moments. Do not use a snapshot to authorise
 /// anything.
 struct Snapshot {
-  /// One hold of this client: of a lock, a reader, a permit, or a run of a key.
+  /// One hold of this client: an exclusive lock, a shared lock, a permit, or the run of a key.
   struct Hold {
     std::string label{};  ///< `LockOptions::label` of the owner; "host:pid" if unset
     Mode mode = Mode::exclusive;
     Token token{};
     /// How long the owner has held the name.
     std::chrono::nanoseconds age{0};
-    /// How long the hold is still certain, as `Lock::valid_for()`; `nanoseconds::max()` if the hold
-    /// has no end. 0 for a hold that is about to be reported as lost.
+    /// How long the hold is certain to last, as `Lock::valid_for()`. `nanoseconds::max()` if the
+    /// hold has no end. 0 if the client is about to report the hold as lost.
     std::chrono::nanoseconds valid_for{0};
     /// Why the last renewal failed; empty if the renewal succeeded, or if no renewal was necessary
     /// yet. The client repeats the renewal until `valid_for` is 0.
@@ -47,11 +47,11 @@ struct Snapshot {
     /// The kind of the name: `exclusive` for a lock (even if readers hold it), `once` for a key,
     /// `permit` for a semaphore. Locks, keys and semaphores of the same name are independent.
     Mode space = Mode::exclusive;
-    std::vector<Hold> holds{};      ///< empty if this client does not hold it
-    std::vector<Waiter> waiters{};  ///< the next one first; for a semaphore in no particular order
-    /// The holder that is another client, as the store last described it to a waiter of this
-    /// client: label, token and mode. Empty if the store has not answered, or does not report
-    /// holders. The described hold may have ended since then.
+    std::vector<Hold> holds{};      ///< empty if this client does not hold the name
+    std::vector<Waiter> waiters{};  ///< the next waiter first; no particular order for a semaphore
+    /// The last holder in another client that the store reported to a waiter of this client, with
+    /// label, token and mode. Empty if the store has not answered, or does not report holders. The
+    /// hold may have ended since then.
     std::optional<Holder> holder{};
   };
   /// The names are in no particular order.

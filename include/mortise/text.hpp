@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Writes values of this library to logs, with streams, and with std::format if the standard library
-// has it.
+// Writes values of this library as text: to streams, and with std::format if the standard library
+// has std::format.
 #pragma once
 
 #include <mortise/export.hpp>
@@ -14,9 +14,9 @@
 
 namespace mortise {
 
-/// true for types that these functions can write. Such a type has `to_string()` and `operator<<`.
-/// If the standard library has `<format>`, such a type also works with `std::format("{}", value)`
-/// and the options of a string.
+/// True for each type of this library that has a text form. Such a type has `to_string()` and
+/// `operator<<`. If the standard library has `<format>`, `std::format("{}", value)` works with the
+/// options of a string.
 template <class T>
 inline constexpr bool has_text = false;
 
