@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The exit statuses: the command's own status, or one of sysexits.h. The manual page explains them.
+// The exit statuses: the status of the program, or a status of sysexits.h. See the manual page.
 #pragma once
 
 #include <mortise/error.hpp>
@@ -12,17 +12,17 @@ namespace mortise::tool {
 /// The statuses of the tool itself.
 enum Status : int {
   done = 0,
-  nothing_there = 1,   ///< `holder` of a free name, `release` of nothing, a recorded failure
-  usage = 64,          ///< the arguments make no sense
-  bad_data = 65,       ///< the key is remembered with a different fingerprint; a result is too long
-  unavailable = 69,    ///< the store could not be reached, or did not answer
-  internal = 70,       ///< the store contains data of another program, or the tool itself failed
-  exhausted = 71,      ///< no space, memory, processes or descriptors
+  nothing_there = 1,   ///< `holder`, `look`, `release`: nothing was found; `once`: a failure
+  usage = 64,          ///< the arguments are invalid, or no store is given
+  bad_data = 65,       ///< a different fingerprint is recorded, or the output is too long
+  unavailable = 69,    ///< the store could not be reached, or the outcome is unknown
+  internal = 70,       ///< the store contains data of another program, or the tool failed
+  exhausted = 71,      ///< no space, descriptors, memory or processes are left
   unwritten = 74,      ///< standard output did not accept the output
-  busy = 75,           ///< another client holds it, and the wait is over
-  hold_lost = 76,      ///< the hold was lost, and the command was ended
-  denied = 77,         ///< a permission or a credential was refused
-  misconfigured = 78,  ///< URL, name, option or store cannot work; the backend lacks the feature
+  busy = 75,           ///< the wait ended while another client held the lock or ran the key
+  hold_lost = 76,      ///< the hold was lost or not renewed, and the tool ended the program
+  denied = 77,         ///< the store refused a permission, a credential or a certificate
+  misconfigured = 78,  ///< the URL, the name, an option or the store is wrong; no such feature
   not_executable = 126,
   not_found = 127,
   by_signal = 128,  ///< plus the number of the signal
