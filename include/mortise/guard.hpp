@@ -53,7 +53,7 @@ class MORTISE_API Guard {
   [[nodiscard]] Guard(Lock& lock, const AcquireOptions& options, std::error_code& ec);
   [[nodiscard]] Guard(Lock&& lock, const AcquireOptions& options, std::error_code& ec)
       : Guard(lock, options, ec) {}
-  /// Takes the lock within a time: `Guard(lock, 2s)` means `Guard(lock, {.wait = 2s})`.
+  /// Takes the lock within a time limit: `Guard(lock, 2s)` means `Guard(lock, {.wait = 2s})`.
   template <Wait Time>
   [[nodiscard]] explicit Guard(Lock& lock, const Time& wait)
       : Guard(lock, {.wait = wait_of(wait)}) {}
@@ -86,7 +86,8 @@ class MORTISE_API Guard {
       : Guard(client, name, options, {}, ec) {}
   [[nodiscard]] Guard(Client& client, std::string_view name, const AcquireOptions& options,
                       const LockOptions& lock, std::error_code& ec);
-  /// Takes the lock of a name within a time, or only if the lock is free now (`std::try_to_lock`).
+  /// Takes the lock of a name within the time limit `wait`. With `std::try_to_lock`, takes the lock
+  /// only if it is free now.
   template <Wait Time>
   [[nodiscard]] explicit Guard(Client& client, std::string_view name, const Time& wait)
       : Guard(client, name, {.wait = wait_of(wait)}) {}
