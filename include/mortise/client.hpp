@@ -229,16 +229,19 @@ class MORTISE_API Client {
   /// A key stays pending. The next caller, or the first waiter, runs the key with a `Run::number()`
   /// that is one larger. The former runner can no longer record an outcome.
   ///
+  /// The call first asks which holds there are, and then ends exactly these holds. A client that takes
+  /// the name in the meantime keeps it.
   /// @param name 1 to 512 bytes of any value
   /// @param options the hold to end, and how long to wait
-  /// @return the holders whose holds were ended; for several readers, only the first. Empty if the
+  /// @return the holders whose holds were ended: one for each reader of a shared lock. Empty if the
   /// call found no hold, or if it found a hold other than `ForceOptions::of`
   /// @errors as `list()`; `unsupported` depends on `Capabilities::forces`. `misconfigured`: a
-  /// permit without its token. `in_doubt`: no answer came, so the hold may or may not have ended.
-  /// The call never ends another hold
+  /// permit without its token. `unavailable`: nothing was ended. `in_doubt`: not every answer came,
+  /// so the holds that the call found may or may not have ended. The call never ends another hold
   /// @blocking At most `ForceOptions::wait`.
   std::vector<Holder> force_release(std::string_view name, const ForceOptions& options = {});
-  /// As above without exceptions.
+  /// As above without exceptions. If `ec` is set, the result has only the holders whose holds are
+  /// known to have ended.
   std::vector<Holder> force_release(std::string_view name, const ForceOptions& options,
                                     std::error_code& ec);
 

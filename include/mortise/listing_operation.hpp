@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace mortise {
 
@@ -42,51 +43,53 @@ class MORTISE_API Listing : public Operation {
   NamePage page_;
 };
 
+/// By which further properties a backend recognises a hold that it reports.
+struct HoldMark {
+  AttemptId attempt{};  ///< of the hold; empty if the store does not report it
+  /// Bytes that only the backend reads, for a hold without a number: that of another program.
+  std::string mark{};
+};
+
 /// "Which clients hold this name, and which wait for it?"
 class MORTISE_API QueueLook : public Operation {
  public:
   QueueLook(std::string name, std::size_t limit, Mode mode = Mode::exclusive)
       : name_(std::move(name)), limit_(limit), mode_(space_of(mode)) {}
+  /// The first step of a forced release: the holds are to be ended.
+  /// @param of the token of the hold to end; 0 means every hold
+  QueueLook(std::string name, std::size_t limit, Mode mode, Token of)
+      : QueueLook(std::move(name), limit, mode) {
+    of_ = of;
+    identifies_ = true;
+  }
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   /// The largest number of holders, and of waiters.
   [[nodiscard]] std::size_t limit() const noexcept { return limit_; }
   /// The kind of the name: `exclusive` (a lock), `permit` or `once`.
   [[nodiscard]] Mode mode() const noexcept { return mode_; }
+  /// @return true for the first step of a forced release. The backend may leave out the waiters
+  /// then. A backend with `Capabilities::forces` answers it even without `Capabilities::queues`.
+  [[nodiscard]] bool identifies() const noexcept { return identifies_; }
+  /// The token of the hold to end; 0 means every hold. The backend may leave out holds with other
+  /// tokens.
+  [[nodiscard]] Token of() const noexcept { return of_; }
   /// Completes it. The backend sets the mode of an entry for locks only. In the queue of a
   /// semaphore or a key each entry gets the mode of this request.
-  void answered(NameQueue queue);
+  /// @param marks one for each holder, or none: then the number in its token identifies each hold
+  void answered(NameQueue queue, std::vector<HoldMark> marks = {});
   /// @return the answer.
   [[nodiscard]] const NameQueue& queue() const noexcept { return queue_; }
+  /// @return the holders of the answer, as `Release` takes them.
+  [[nodiscard]] std::vector<FoundHold> holds() const;
 
  private:
   std::string name_;
   std::size_t limit_;
   Mode mode_;
+  bool identifies_ = false;
+  Token of_{};
   NameQueue queue_;
-};
-
-/// "End this hold of any owner." The answer is that of an inspection: the hold that was ended, or
-/// nothing if it had already ended or never existed. A retry after a lost reply ends only the hold
-/// that the first request found, and no later one.
-///
-/// A key whose run was ended stays pending, as after the death of its runner. The next caller runs
-/// it with the next number.
-class MORTISE_API ForcedRelease : public Inspection {
- public:
-  explicit ForcedRelease(std::string name, Token of = {}, Mode mode = Mode::exclusive)
-      : Inspection(std::move(name)), of_(of), mode_(space_of(mode)) {}
-  /// The token of the hold to end; 0 means the hold that is found.
-  [[nodiscard]] Token of() const noexcept { return of_; }
-  /// The kind of the name: `exclusive` (a lock), `permit` or `once`. The library always sets the
-  /// token of a permit.
-  [[nodiscard]] Mode mode() const noexcept { return mode_; }
-  /// @return true if this request means the hold with that token. The store knows only the grant of
-  /// a token, and not how often the client passed the hold on.
-  [[nodiscard]] bool means(Token found) const noexcept;
-
- private:
-  Token of_;
-  Mode mode_;
+  std::vector<HoldMark> marks_;
 };
 
 }  // namespace mortise

@@ -55,7 +55,6 @@ class FileBackend final : public Backend {
   void check(const std::shared_ptr<Check>& operation) override;
   void list(const std::shared_ptr<Listing>& operation) override;
   void queue(const std::shared_ptr<QueueLook>& operation) override;
-  void force_release(const std::shared_ptr<ForcedRelease>& operation) override;
   bool wait(Operation& operation, std::uint32_t seen, std::chrono::nanoseconds at_most) override;
 
  private:

@@ -71,12 +71,4 @@ void FileBackend::queue(const std::shared_ptr<QueueLook>& operation) {
   });
 }
 
-void FileBackend::force_release(const std::shared_ptr<ForcedRelease>& operation) {
-  answer(*operation, [&] {
-    operation->failed({Errc::unsupported,
-                       describe() + ": locks are released only when their process exits; terminate "
-                                    "the process that the label names"});
-  });
-}
-
 }  // namespace mortise::file

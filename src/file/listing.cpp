@@ -3,6 +3,7 @@
 #include "file/listing.hpp"
 
 #include "base/unique_fd.hpp"
+#include "core/first_names.hpp"
 #include "file/directory_entry.hpp"
 #include "file/file_name.hpp"
 #include "file/header.hpp"
@@ -13,7 +14,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdint>
@@ -26,34 +26,6 @@
 namespace mortise::file {
 namespace {
 
-/// The first so many files behind one, in order, without what they end with.
-class FirstFiles {
- public:
-  FirstFiles(const std::string& behind, std::size_t most) : behind_(behind), most_(most) {}
-  void see(std::string_view stem) {
-    if (stem <= behind_) return;
-    const bool full = first_.size() >= most_;
-    left_out_ = left_out_ || full;
-    if (full && stem >= first_.front()) return;
-    first_.emplace_back(stem);
-    std::push_heap(first_.begin(), first_.end());
-    if (!full) return;
-    std::pop_heap(first_.begin(), first_.end());
-    first_.pop_back();
-  }
-  [[nodiscard]] std::vector<std::string> take() {
-    std::sort_heap(first_.begin(), first_.end());
-    return std::move(first_);
-  }
-  [[nodiscard]] bool all() const noexcept { return !left_out_; }
-
- private:
-  const std::string& behind_;
-  const std::size_t most_;
-  std::vector<std::string> first_;
-  bool left_out_ = false;
-};
-
 /// What the files of all names begin with that begin like this; what is hashed may be any.
 bool may_begin_with(std::string_view stem, std::string_view prefix) {
   if (prefix.empty() || stem.starts_with(hash_mark)) return true;
@@ -63,7 +35,7 @@ bool may_begin_with(std::string_view stem, std::string_view prefix) {
   return begins.starts_with(hash_mark) || stem.starts_with(begins);
 }
 
-Failure read_files(const Directory& directory, const Listing& asked, FirstFiles& files) {
+Failure read_files(const Directory& directory, const Listing& asked, core::FirstNames& files) {
   base::UniqueFd folder;
   if (Failure why = directory.open(folder)) return why;
   alignas(8) std::array<char, 32'768> names{};
@@ -109,7 +81,7 @@ Failure look_at(const Directory& directory, const std::string& file, Mode mode, 
 }  // namespace
 
 Failure list_held(const Directory& directory, const Listing& asked, NamePage& out) {
-  FirstFiles first(asked.cursor(), files_in_a_page);
+  core::FirstNames first(asked.cursor(), files_in_a_page);
   if (Failure why = read_files(directory, asked, first)) return why;
   for (const std::string& stem : first.take()) {
     if (out.names.size() == asked.limit()) return {};

@@ -216,7 +216,8 @@ void Link::pushed(const Push& push) {
 
 void Link::give_back(const std::string& name, Mode mode, const ServerGrant& grant) {
   const HoldId hold{.name = name, .attempt = grant.attempt, .number = grant.number, .mode = mode};
-  deliver(Store::Message::request, [store = store_, hold] { store->release(hold, true); });
+  deliver(Store::Message::request,
+          [store = store_, hold] { store->release(hold, Store::Ends::grant); });
 }
 
 // A thread may have noted a grant of it and stand still before it tells that. A second grant that
@@ -289,14 +290,16 @@ void Link::release(const std::shared_ptr<Release>& operation) {
   const Instant asked = clock_->now();
   if (successor && !successor->done()) asks(successor, asked);
   deliver(Store::Message::request, [self = shared_from_this(), operation, asked] {
+    const auto ends =
+        operation->found() != nullptr ? Store::Ends::by_force : Store::Ends::attempt;
     const Released outcome =
-        self->store_->release(operation->hold(), false, operation->conclusion().get());
+        self->store_->release(operation->hold(), ends, operation->conclusion().get());
     std::optional<Answer> next;
     if (operation->successor() && !operation->successor()->done()) {
       next = self->store_->acquire(operation->successor()->request(), self);
     }
     self->deliver(Store::Message::reply, [self, operation, asked, outcome, next] {
-      self->forget(operation->hold().attempt);
+      if (operation->found() == nullptr) self->forget(operation->hold().attempt);
       if (next) self->answered(operation->successor(), asked, *next);
       operation->answered(outcome);
     });
@@ -331,17 +334,12 @@ void Link::list(const std::shared_ptr<Listing>& operation) {
 void Link::queue(const std::shared_ptr<QueueLook>& operation) {
   if (!open(*operation)) return;
   deliver(Store::Message::request, [self = shared_from_this(), operation] {
-    NameQueue queue = self->store_->queue(*operation);
+    std::vector<HoldMark> marks;
+    NameQueue queue = self->store_->queue(*operation, marks);
     self->deliver(Store::Message::reply,
-                  [operation, queue = std::move(queue)] { operation->answered(queue); });
-  });
-}
-
-void Link::force_release(const std::shared_ptr<ForcedRelease>& operation) {
-  if (!open(*operation)) return;
-  deliver(Store::Message::request, [self = shared_from_this(), operation] {
-    std::optional<Holder> ended = self->store_->force_release(*operation);
-    self->deliver(Store::Message::reply, [operation, ended] { operation->answered(ended); });
+                  [operation, queue = std::move(queue), marks = std::move(marks)] {
+                    operation->answered(queue, marks);
+                  });
   });
 }
 

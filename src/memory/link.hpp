@@ -34,7 +34,6 @@ class Link final : public Source, public std::enable_shared_from_this<Link> {
   void recall(const std::shared_ptr<Recollection>& operation);
   void list(const std::shared_ptr<Listing>& operation);
   void queue(const std::shared_ptr<QueueLook>& operation);
-  void force_release(const std::shared_ptr<ForcedRelease>& operation);
   void check(const std::shared_ptr<Check>& operation);
   /// The server tells a waiter of this client what has become of its name.
   void push(const Push& push);

@@ -50,7 +50,6 @@ class MemoryBackend final : public Backend {
   void recall(const std::shared_ptr<Recollection>& o) override { link_->recall(o); }
   void list(const std::shared_ptr<Listing>& o) override { link_->list(o); }
   void queue(const std::shared_ptr<QueueLook>& o) override { link_->queue(o); }
-  void force_release(const std::shared_ptr<ForcedRelease>& o) override { link_->force_release(o); }
   void check(const std::shared_ptr<Check>& o) override { link_->check(o); }
 
  private:

@@ -89,7 +89,7 @@ void Store::tell_grant(Name& entry, const Acquisition::Request& request, Instant
   if (request.mode == Mode::once) answer.run = remembered_.find(request.name)->run;
 }
 
-Released Store::release(const HoldId& hold, bool grant_only, const Conclusion* conclusion) {
+Released Store::release(const HoldId& hold, Ends ends, const Conclusion* conclusion) {
   Pushes pushes;
   Released outcome = Released::was_lost;
   {
@@ -97,7 +97,7 @@ Released Store::release(const HoldId& hold, bool grant_only, const Conclusion* c
     ++requests_;
     const Instant now = clock_->now();
     Name& entry = settled(hold.name, hold.mode, now, pushes);
-    leave_tombstone(entry, hold.attempt, now);
+    if (ends != Ends::by_force) leave_tombstone(entry, hold.attempt, now);
     const Held* const its = held_by(entry, hold.attempt);
     const bool exact = its != nullptr && its->grant.number == hold.number;
     const bool later = its != nullptr && hold.number > 0 && its->grant.number > hold.number;
@@ -109,7 +109,7 @@ Released Store::release(const HoldId& hold, bool grant_only, const Conclusion* c
                !base::mutant("memory.writer_is_not_remembered")) {
       outcome = Released::released;  // the reply to that was lost
     }
-    if (exact || (later && !grant_only)) {
+    if (exact || (later && ends == Ends::attempt)) {
       end(entry, hold.attempt);
       // First all whom an outcome answers, then the next run: who waited behind that is answered,
       // too.

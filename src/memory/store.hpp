@@ -65,10 +65,13 @@ class Store : public std::enable_shared_from_this<Store> {
 
   Answer acquire(const Acquisition::Request& request, const std::shared_ptr<Link>& from);
   Answer cancel(const Acquisition::Request& request);
-  /// An attempt is over with its release: what a copy of its request took since then goes, too.
-  /// @param grant_only frees that grant alone: its attempt may hold by another one
+  enum class Ends : std::uint8_t {
+    attempt,   ///< also what a copy of its request took since then
+    grant,     ///< its attempt is over, but may hold by another one
+    by_force,  ///< that grant alone: its client may not know of it, and ask again
+  };
   /// @param conclusion what is written about a key where that very hold stands; may be null
-  Released release(const HoldId& hold, bool grant_only = false,
+  Released release(const HoldId& hold, Ends ends = Ends::attempt,
                    const Conclusion* conclusion = nullptr);
   struct Renewed {
     bool stands = false;  ///< then its lease begins anew
@@ -82,9 +85,8 @@ class Store : public std::enable_shared_from_this<Store> {
 
   /// What administrators ask: store_listing.cpp. Two pages have no name in common.
   NamePage list(const Listing& asked);
-  NameQueue queue(const QueueLook& asked);
-  /// Tells the next owner, and not the one before: its renewal does.
-  std::optional<Holder> force_release(const ForcedRelease& asked);
+  /// @param marks receives one for each holder
+  NameQueue queue(const QueueLook& asked, std::vector<HoldMark>& marks);
 
   /// What the network does to one message: its delay, or nothing if it is lost.
   enum class Message : std::uint8_t { request, reply, push };

@@ -39,8 +39,6 @@ struct Call {
   };
   Kind kind = Kind::check;
   std::shared_ptr<Operation> operation{};
-  /// force: whose holds it ends; null = it looks for them
-  std::shared_ptr<const std::vector<Holder>> found{};
   std::int64_t forgets = 0;             ///< recall: see `Recalled::what()`; 0 = it looks first
   unsigned forgotten = 0;               ///< recall: how often it may have forgotten that
   Instant asked{};                      ///< the clock before it left
@@ -123,10 +121,10 @@ struct Call {
       case Kind::acquire:
       case Kind::cancel: return &acquisition().request().name;
       case Kind::release:
-      case Kind::conclude: return &release().hold().name;
+      case Kind::conclude:
+      case Kind::force: return &release().hold().name;
       case Kind::recall: return &recollection().key();
-      case Kind::inspect:
-      case Kind::force: return &inspection().name();
+      case Kind::inspect: return &inspection().name();
       case Kind::queue: return &static_cast<const QueueLook&>(*operation).name();
       case Kind::list:
       case Kind::renew:

@@ -6,7 +6,6 @@
 #include "postgres/server_error.hpp"
 #include "postgres/sql.hpp"
 #include "remote/dialer.hpp"
-#include "remote/one_shot.hpp"
 
 #include <utility>
 
@@ -67,12 +66,6 @@ void migrate(std::string_view url, const Migration& options, std::chrono::millis
   if (!error) return;
   // The advice to run this would lead nowhere: what is missing here is a role, or a right.
   throw Error(server_error("postgresql " + settings.where(), *error, Advice::none).failure);
-}
-
-std::optional<Holder> force_release(std::string_view url, std::string_view name,
-                                    std::chrono::milliseconds wait, Token of) {
-  PostgresBackend backend(Settings::parse(url));
-  return remote::force_release(backend, name, wait, of);
 }
 
 }  // namespace mortise::postgres

@@ -70,7 +70,9 @@ Arguments PostgresBackend::prepare(Call& call, bool pooled) {
       return forgets ? Statements::forget(key, call.forgets) : Statements::inspect(key);
     }
     case Call::Kind::inspect: break;
-    case Call::Kind::force: return prepare_force(call);
+    case Call::Kind::force:
+      call.text = Call::Text::force_release;
+      return Statements::force_release(call.release().hold());
     case Call::Kind::wake: {
       std::vector<std::string> names;
       std::vector<std::string> keys;

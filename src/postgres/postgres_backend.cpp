@@ -150,6 +150,9 @@ void PostgresBackend::renew(const std::shared_ptr<Renewal>& operation) {
 
 void PostgresBackend::release(const std::shared_ptr<Release>& operation) {
   if (!open(*operation)) return;
+  if (operation->found() != nullptr) {
+    return begin(Call::Kind::force, operation, usual_patience);
+  }
   const auto& successor = operation->successor();
   const bool others_first =
       successor && is_lock(operation->hold().mode) && gives_way(operation->hold().name);

@@ -75,8 +75,6 @@ class PostgresBackend final : public Backend, private Connection::User {
   void check(const std::shared_ptr<Check>& operation) override;
   void list(const std::shared_ptr<Listing>& operation) override;
   void queue(const std::shared_ptr<QueueLook>& operation) override;
-  /// Takes the lock from whoever holds it, who is the answer. The user must have the right to it.
-  void force_release(const std::shared_ptr<ForcedRelease>& operation) override;
 
  private:
   /// Whether the server tells of releases.
@@ -120,7 +118,6 @@ class PostgresBackend final : public Backend, private Connection::User {
   [[nodiscard]] bool deaf() const noexcept;
   [[nodiscard]] Arguments prepare(Call& call, bool pooled);
   [[nodiscard]] static Arguments prepare_listing(Call& call);
-  [[nodiscard]] static Arguments prepare_force(Call& call);
   [[nodiscard]] Arguments prepare_release(Call& call, bool pooled);
   [[nodiscard]] bool is_over(const Call& call, Instant now) const;
   void put_in_outbox(Flights& one);
@@ -158,7 +155,7 @@ class PostgresBackend final : public Backend, private Connection::User {
   void give_back(const Acquisition& operation, std::uint64_t number);
   [[nodiscard]] bool outbox_pending();
   void flush_outbox();
-  void note_unanswered(const Flights& calls) noexcept;
+  void note_unanswered(Flights& calls) noexcept;
   void lost_commands(const ServerError& why, bool was_up, Flights unanswered);
   void tell_who_waits(const Failure& why, bool final);
   void lost_listener(const ServerError& why);

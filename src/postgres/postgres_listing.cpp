@@ -207,4 +207,23 @@ void PostgresBackend::answered_queue(const Call& call, const Result& result) {
   look.answered(*std::move(queue));
 }
 
+Arguments Statements::force_release(const HoldId& hold) {
+  Arguments arguments;
+  arguments.bytes(hold.name);
+  for (const Mode mode : {Mode::exclusive, Mode::permit, Mode::once}) {
+    const bool its = mode == space_of(hold.mode);
+    arguments.integer(its ? static_cast<std::int64_t>(hold.number) : 0);
+  }
+  return arguments;
+}
+
+void PostgresBackend::answered_force(const Call& call, const Result& result) {
+  const HoldId& hold = call.release().hold();
+  // Nobody may have told those who wait, whichever copy has ended it; first, since a program may end
+  // as soon as it is answered.
+  ring(space_of(hold.mode), hold.name);
+  const Released if_over = call.executed ? Released::unknown : Released::was_lost;
+  call.release().answered(result.rows() > 0 ? Released::released : if_over);
+}
+
 }  // namespace mortise::postgres

@@ -93,13 +93,15 @@ void PostgresBackend::answered_late(const Call& call, const std::optional<Result
   if (operation.grant().number != answer->number) give_back(operation, answer->number);
 }
 
-void PostgresBackend::note_unanswered(const Flights& calls) noexcept {
+void PostgresBackend::note_unanswered(Flights& calls) noexcept {
   const Instant now = clock_->now();
-  for (const Call& call : calls) {
+  for (Call& call : calls) {
     if (call.kind == Call::Kind::acquire) {
       attempts_.unanswered(call.acquisition().request().attempt, now);
     } else if (call.kind == Call::Kind::release || call.kind == Call::Kind::conclude) {
       attempts_.release_unanswered(call.release().hold().attempt, now);
+    } else if (call.kind == Call::Kind::force) {
+      call.executed = true;  // perhaps
     }
     // Then: what goes another way from here on knows of it.
     pool_->done(call);

@@ -112,7 +112,7 @@ Statements::Statements(const std::string& schema, bool fair)
       {"mortise_release_apart", call("release_apart($1, $2, $3, $4)"), release({}, {}, false)},
       {"mortise_inspect", fill_in(sql::inspect, schema), inspect({})},
       {"", "SELECT * FROM " + schema + ".force_release($1, $2, $3, $4)",
-       force_release(ForcedRelease(std::string()), 0)},
+       force_release({})},
       {"", sql::census, census({})},
       {"mortise_wake", call("wake($1)"), wake({})},
       {"mortise_ask_key", fill_in(sql::ask_key, schema), ask_key(nothing, false, {}), true},

@@ -74,12 +74,10 @@ class Statements {
   [[nodiscard]] static Arguments forget(std::string_view key, std::int64_t what);
   [[nodiscard]] static Arguments list(const Listing& listing);
   [[nodiscard]] static Arguments queue(std::string_view name, std::size_t limit);
-  /// @param last the number of the last grant that is ended, and all before it; if one hold is
-  /// meant, that one alone
   /// Takes the lock with the empty name, which no client uses, for one microsecond: it is free
   /// again before the server answers. `check()` thereby finds what keeps the server from writing.
   [[nodiscard]] static Arguments write();
-  [[nodiscard]] static Arguments force_release(const ForcedRelease& asked, std::int64_t last);
+  [[nodiscard]] static Arguments force_release(const HoldId& hold);
   /// @return whether all of them are owners' holds, which `renew()` is for.
   [[nodiscard]] static bool only_owners(const std::vector<Renewal::Item>& items);
   /// Holds of all kinds. The answers come in the order of `owners_first()`.

@@ -62,7 +62,7 @@ struct Call {
   bool awaits_asking = false;  ///< the connection's own: the answer to that has not come
   std::uint8_t moves = 0;      ///< how often it was sent elsewhere
   std::shared_ptr<Operation> operation{};
-  /// force, recall: whose hold it ends, or which record it forgets; null = it looks for one
+  /// recall: which record it forgets; null = it looks for one
   std::shared_ptr<const Answer> found{};
   Instant asked{};                  ///< the clock before it left; unset = by its connection
   Instant since{};                  ///< when the library asked
@@ -93,12 +93,9 @@ struct Call {
   [[nodiscard]] static Call check(std::shared_ptr<Check> of, Instant now = {}) {
     return made(Kind::check, std::move(of), now, patience);
   }
-  /// @param whose hold it ends; null = it is still to be asked
-  [[nodiscard]] static Call force(std::shared_ptr<ForcedRelease> of,
-                                  std::shared_ptr<const Answer> whose, Instant now) {
-    Call call = made(Kind::force, std::move(of), now, patience);
-    call.found = std::move(whose);
-    return call;
+  /// A release by force.
+  [[nodiscard]] static Call force(std::shared_ptr<Release> of) {
+    return made(Kind::force, std::move(of), {}, patience);
   }
 
   /// @param which record it forgets; null = it looks
@@ -130,12 +127,8 @@ struct Call {
   [[nodiscard]] const AttemptId& attempt() const { return acquisition().request().attempt; }
   [[nodiscard]] Release& releasing() const { return static_cast<Release&>(*operation); }
   [[nodiscard]] Renewal& renewal() const { return static_cast<Renewal&>(*operation); }
-  /// Of `inspect` and `force`.
   [[nodiscard]] std::shared_ptr<Inspection> inspection() const {
     return std::static_pointer_cast<Inspection>(operation);
-  }
-  [[nodiscard]] std::shared_ptr<ForcedRelease> forced() const {
-    return std::static_pointer_cast<ForcedRelease>(operation);
   }
   [[nodiscard]] std::shared_ptr<Recollection> recollection() const {
     return std::static_pointer_cast<Recollection>(operation);
@@ -150,9 +143,9 @@ struct Call {
       case Kind::acquire:
       case Kind::cancel: return acquisition().request().name;
       case Kind::renew: return renewal().items().front().hold.name;
-      case Kind::release: return releasing().hold().name;
-      case Kind::inspect:
-      case Kind::force: return static_cast<const Inspection&>(*operation).name();
+      case Kind::release:
+      case Kind::force: return releasing().hold().name;
+      case Kind::inspect: return static_cast<const Inspection&>(*operation).name();
       case Kind::check: return remote::probed_name;
       case Kind::recall: return static_cast<const Recollection&>(*operation).key();
       case Kind::queue: return queue_look().name();
@@ -167,8 +160,8 @@ struct Call {
     switch (kind) {
       case Kind::acquire:
       case Kind::cancel: return acquisition().request().mode;
-      case Kind::release: return releasing().hold().mode;
-      case Kind::force: return static_cast<const ForcedRelease&>(*operation).mode();
+      case Kind::release:
+      case Kind::force: return releasing().hold().mode;
       case Kind::queue: return queue_look().mode();
       case Kind::recall: return Mode::once;
       case Kind::renew:

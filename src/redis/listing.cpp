@@ -206,32 +206,59 @@ bool take_holders(std::string_view& text, std::vector<HeldWithOthers>& holders) 
   return true;
 }
 
-}  // namespace
+/// @return what inspect.lua has answered; nothing = it makes no sense
+std::optional<Answer> parse_inspection(std::string_view reply) {
+  std::optional<Answer> answer = Answer::parse(reply);
+  const bool fits = answer && (answer->kind == Answer::Kind::held ||
+                               answer->kind == Answer::Kind::free);
+  return fits ? std::move(answer) : std::nullopt;
+}
 
-std::optional<NameQueue> parse_queue(std::string_view reply) {
-  NameQueue queue;
-  std::vector<HeldWithOthers> holders;
-  if (!take_waiters(reply, queue.waiters) || !take_holders(reply, holders)) return std::nullopt;
-  const std::optional<Answer> answer = Answer::parse(reply);
-  if (!answer) return std::nullopt;
-  if (answer->kind != Answer::Kind::held && answer->kind != Answer::Kind::free) return std::nullopt;
-  queue.waiters_in_all = answer->waiters;
+void add_holder(const Answer& answer, std::vector<HeldWithOthers>& holders) {
   const std::optional<Holder> holder =
-      answer->kind == Answer::Kind::held ? answer->holder() : std::nullopt;
-  if (holder && holders.empty()) {
-    holders.push_back(
-        {.number = answer->holder_number,
-         .entry = {
-             .label = holder->label, .token = holder->token, .expires_in = holder->expires_in}});
-  }
+      answer.kind == Answer::Kind::held ? answer.holder() : std::nullopt;
+  if (!holder) return;
+  holders.push_back({.number = answer.holder_number,
+                     .entry = {.label = holder->label,
+                               .mode = holder->mode,
+                               .token = holder->token,
+                               .expires_in = holder->expires_in}});
+}
+
+NameQueue queue_of(const Answer& answer, std::vector<HeldWithOthers> holders) {
+  NameQueue queue{.waiters_in_all = answer.waiters};
   // They come by the ends of their leases.
   std::sort(holders.begin(), holders.end(),
             [](const HeldWithOthers& a, const HeldWithOthers& b) { return a.number < b.number; });
   for (HeldWithOthers& each : holders) {
-    each.entry.age = age_of(each.number, answer->now);
+    each.entry.age = age_of(each.number, answer.now);
     queue.holders.push_back(std::move(each.entry));
   }
   return queue;
+}
+
+}  // namespace
+
+std::optional<NameQueue> parse_queue(std::string_view reply, std::vector<HoldMark>* marks) {
+  std::vector<WaiterEntry> waiters;
+  std::vector<HeldWithOthers> holders;
+  if (!take_waiters(reply, waiters) || !take_holders(reply, holders)) return std::nullopt;
+  const std::optional<Answer> answer = parse_inspection(reply);
+  if (!answer) return std::nullopt;
+  if (holders.empty()) add_holder(*answer, holders);
+  NameQueue queue = queue_of(*answer, std::move(holders));
+  queue.waiters = std::move(waiters);
+  const bool foreign = !queue.holders.empty() && answer->holder_number == 0;
+  if (foreign && marks != nullptr) marks->push_back({.mark = answer->last_grant()});
+  return queue;
+}
+
+std::optional<NameQueue> parse_hold(std::string_view reply) {
+  const std::optional<Answer> answer = parse_inspection(reply);
+  if (!answer) return std::nullopt;
+  std::vector<HeldWithOthers> holders;
+  add_holder(*answer, holders);
+  return queue_of(*answer, std::move(holders));
 }
 
 }  // namespace mortise::redis

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <mortise/listing.hpp>
+#include <mortise/listing_operation.hpp>
 
 #include <cstddef>
 #include <optional>
@@ -51,7 +52,11 @@ struct ClusterCursor {
 [[nodiscard]] std::optional<ListCursor> parse_list(std::string_view prefix, Mode mode,
                                                    std::string_view reply);
 
+/// @param marks receives one if the holder is Redisson's, whose holds have no numbers
 /// @return the same of a queue
-[[nodiscard]] std::optional<NameQueue> parse_queue(std::string_view reply);
+[[nodiscard]] std::optional<NameQueue> parse_queue(std::string_view reply,
+                                                   std::vector<HoldMark>* marks = nullptr);
+/// @return the same of one hold, as inspect.lua words it
+[[nodiscard]] std::optional<NameQueue> parse_hold(std::string_view reply);
 
 }  // namespace mortise::redis

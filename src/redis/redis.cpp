@@ -4,7 +4,6 @@
 
 #include "redis/redis_backend.hpp"
 #include "remote/dialer.hpp"
-#include "remote/one_shot.hpp"
 
 #include <utility>
 
@@ -23,12 +22,6 @@ std::unique_ptr<Backend> backend(std::string_view url, Connector connector) {
   }
   settings.connector = remote::shared(std::move(connector));
   return std::make_unique<RedisBackend>(std::move(settings));
-}
-
-std::optional<Holder> force_release(std::string_view url, std::string_view name,
-                                    std::chrono::milliseconds wait, Token of) {
-  RedisBackend backend(Settings::parse(url));
-  return remote::force_release(backend, name, wait, of);
 }
 
 }  // namespace mortise::redis

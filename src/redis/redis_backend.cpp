@@ -15,10 +15,11 @@
 namespace mortise::redis {
 namespace {
 
-// What asks only runs one script.
+// What asks for one hold only runs one script.
 std::uint8_t script_of(const Call& call) {
   using Kind = Call::Kind;
-  const bool asks = call.kind == Kind::check || (call.kind == Kind::force && !call.found);
+  const bool asks =
+      call.kind == Kind::check || (call.kind == Kind::queue && call.queue_look().of());
   // What is no script has the place of `check`, which has none of its own. Those scripts that are
   // made for keys, too, have the places behind all kinds.
   const Kind kind = asks ? Kind::inspect : call.kind == Kind::slots ? Kind::check : call.kind;
@@ -137,6 +138,7 @@ void RedisBackend::renew(const std::shared_ptr<Renewal>& operation) {
 
 void RedisBackend::release(const std::shared_ptr<Release>& operation) {
   if (!open(*operation)) return;
+  if (operation->found() != nullptr) return submit(Call::force(operation));
   if (base::mutant("redis.forget_a_hold_before_its_release")) {
     attempts_.forget(operation->hold());
   }
@@ -165,7 +167,7 @@ void RedisBackend::inspect(const std::shared_ptr<Inspection>& operation) {
   submit(Call::inspect(operation));
 }
 
-// As what takes a hold by force: sent again it must not forget what was recorded since.
+// Sent again it must not forget what was recorded since: it looks first, and forgets that record.
 void RedisBackend::recall(const std::shared_ptr<Recollection>& operation) {
   if (!open(*operation)) return;
   submit(Call::recall(operation, nullptr, clock_->now()));
@@ -174,13 +176,6 @@ void RedisBackend::recall(const std::shared_ptr<Recollection>& operation) {
 void RedisBackend::check(const std::shared_ptr<Check>& operation) {
   if (!open(*operation)) return;
   submit(Call::check(operation));
-}
-
-// What is sent again must not end the next one's hold: first it is asked which hold is there, then
-// that one is ended, however often and however late that is said.
-void RedisBackend::force_release(const std::shared_ptr<ForcedRelease>& operation) {
-  if (!open(*operation)) return;
-  submit(Call::force(operation, nullptr, clock_->now()));
 }
 
 void RedisBackend::submit(Call call) {
@@ -285,14 +280,10 @@ void RedisBackend::write(const Server& server, std::string& bytes, Call& call) {
     }
     case Call::Kind::renew: requests_.renew(bytes, passage, call.renewal().items()); break;
     case Call::Kind::inspect:
+      requests_.inspect(bytes, passage, call.inspection()->name());
+      break;
     case Call::Kind::force:
-      if (call.found) {
-        requests_.force_release(bytes, passage, *call.forced(), *call.found);
-      } else if (call.kind == Call::Kind::force) {
-        requests_.inspect(bytes, passage, *call.forced());
-      } else {
-        requests_.inspect(bytes, passage, call.inspection()->name());
-      }
+      requests_.force_release(bytes, passage, *call.releasing().found());
       break;
     case Call::Kind::recall:
       requests_.recall(bytes, passage, call.recollection()->key(), call.found.get());

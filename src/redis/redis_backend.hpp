@@ -52,7 +52,6 @@ class RedisBackend final : public Backend, private Server::User {
   void check(const std::shared_ptr<Check>& operation) override;
   void list(const std::shared_ptr<Listing>& operation) override;
   void queue(const std::shared_ptr<QueueLook>& operation) override;
-  void force_release(const std::shared_ptr<ForcedRelease>& operation) override;
 
  private:
   /// The moments at which the first of a queue looks again: its holder's lease ends. Those at which
@@ -156,7 +155,7 @@ class RedisBackend final : public Backend, private Server::User {
   void answered_leftover(Server& server, const Call& call, const Answer& answer);
   void answered_release(Server& server, const Call& call);
   void answered_renewal(Server& server, const Call& call, const std::string& text);
-  void answered_force(const Call& call, const Answer& answer);
+  static void answered_force(const Call& call, const Answer& answer);
   void answered_recall(const Call& call, const Answer& answer);
   void answered_list(Server& server, const Call& call, const std::string& text);
   void answered_queue(Server& server, const Call& call, const std::string& text);

@@ -29,6 +29,8 @@ void RedisBackend::note_unanswered(std::list<Call>& calls, Instant now) noexcept
       attempts_.unanswered(next->request().attempt, 0, call.epoch, now, next);
     } else if (call.kind == Call::Kind::recall) {
       call.copies = call.copies || call.found;
+    } else if (call.kind == Call::Kind::force) {
+      call.copies = true;
     }
   }
 }

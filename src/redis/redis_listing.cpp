@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // What administrators ask: parts of RedisBackend. A page of names is one look at a part of the
 // database, and a queue one script; both may be asked again.
-#include "core/figures.hpp"
 #include "redis/listing.hpp"
 #include "redis/redis_backend.hpp"
 
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 namespace mortise::redis {
 
@@ -49,21 +49,17 @@ void RedisBackend::answered_list(Server& server, const Call& call, const std::st
 }
 
 void RedisBackend::answered_queue(Server& server, const Call& call, const std::string& text) {
-  std::optional<NameQueue> queue = parse_queue(text);
+  auto& look = static_cast<QueueLook&>(*call.operation);
+  std::vector<HoldMark> marks;
+  std::optional<NameQueue> queue = look.of() ? parse_hold(text) : parse_queue(text, &marks);
   if (!queue) return nonsense(server, call);
-  static_cast<QueueLook&>(*call.operation).answered(*std::move(queue));
+  look.answered(*std::move(queue), std::move(marks));
 }
 
-// Whether this copy has ended that hold, an earlier one, or its owner: it is over.
+// A copy that came before this one may have ended it.
 void RedisBackend::answered_force(const Call& call, const Answer& answer) {
-  const ForcedRelease& operation = *call.forced();
-  if (call.found) return call.inspection()->answered(call.found->holder());
-  // Its caller was told that it may have been done, and somebody else may have the lock since.
-  if (operation.done()) return;
-  const bool meant = answer.kind == Answer::Kind::held &&
-                     operation.means(Token(answer.holder_number * core::tokens_in_a_grant));
-  if (!meant) return call.inspection()->answered(std::nullopt);
-  submit(Call::force(call.forced(), std::make_shared<const Answer>(answer), clock_->now()));
+  const Released if_over = call.copies ? Released::unknown : Released::was_lost;
+  call.releasing().answered(answer.kind == Answer::Kind::held ? Released::released : if_over);
 }
 
 }  // namespace mortise::redis

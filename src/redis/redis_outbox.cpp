@@ -123,7 +123,6 @@ void RedisBackend::send_again(Calls calls) {
     if (call.kind == Call::Kind::list && cluster_) return list_cluster(call);
     call.asked = now;
     call.whole = false;
-    if (base::mutant("redis.force_again_takes_the_next")) call.found.reset();
     submit(call);
   };
   const auto keep_one = [this](Calls alone) {

@@ -339,15 +339,6 @@ void Requests::check(std::string& out, const Passage& passage) const {
               "w");
 }
 
-void Requests::inspect(std::string& out, const Passage& passage, const ForcedRelease& asked) const {
-  const auto append = [&](const auto&... number) {
-    append_asked(asked.mode(), out, settings_, scripts::inspect, scripts::once::inspect, passage,
-                 asked.name(), number...);
-  };
-  if (!asked.of()) return append();
-  append(Digits(asked.of().value() / core::tokens_in_a_grant));
-}
-
 void Requests::list(std::string& out, const Passage& passage, const Listing& page,
                     std::string_view cursor) const {
   // As long as others wait for that many: a third of a millisecond, if all are ours.
@@ -365,18 +356,22 @@ void Requests::list(std::string& out, const Passage& passage, const Listing& pag
 }
 
 void Requests::waiters(std::string& out, const Passage& passage, const QueueLook& look) const {
+  if (look.of()) {
+    return append_asked(look.mode(), out, settings_, scripts::inspect, scripts::once::inspect,
+                        passage, look.name(), Digits(number_of(look.of())));
+  }
   append_asked(look.mode(), out, settings_, scripts::waiters, scripts::once::waiters, passage,
                look.name(), Digits(look.limit()));
 }
 
-void Requests::force_release(std::string& out, const Passage& passage, const ForcedRelease& asked,
-                             const Answer& found) const {
-  const auto append = [&](const auto&... which) {
-    append_asked(asked.mode(), out, settings_, scripts::force_release, scripts::once::force_release,
-                 passage, asked.name(), which...);
+void Requests::force_release(std::string& out, const Passage& passage,
+                             const FoundHold& found) const {
+  const auto append = [&](const auto& which) {
+    append_asked(found.hold.mode, out, settings_, scripts::force_release,
+                 scripts::once::force_release, passage, found.hold.name, which, "1");
   };
-  if (!asked.of()) return append(found.last_grant());
-  append(Digits(found.holder_number), "1");
+  if (!found.mark.empty()) return append(found.mark);
+  append(Digits(found.hold.number));
 }
 
 }  // namespace mortise::redis

@@ -54,15 +54,12 @@ class Requests {
   void inspect(std::string& out, const Passage& passage, std::string_view name) const;
   /// Whether a lock could be written: nothing stays of it, and the server may refuse it.
   void check(std::string& out, const Passage& passage) const;
-  /// The same, of the hold that is to be ended, if one is meant.
-  void inspect(std::string& out, const Passage& passage, const ForcedRelease& asked) const;
   /// @param cursor where it goes on, as that server said; empty = at the beginning
   void list(std::string& out, const Passage& passage, const Listing& page,
             std::string_view cursor) const;
+  /// Asks for one hold only if that is the one to be ended.
   void waiters(std::string& out, const Passage& passage, const QueueLook& look) const;
-  /// @param found the answer to `inspect()`: the hold that it ends, and no other
-  void force_release(std::string& out, const Passage& passage, const ForcedRelease& asked,
-                     const Answer& found) const;
+  void force_release(std::string& out, const Passage& passage, const FoundHold& found) const;
 
   /// Who has which slot of a cluster.
   static void slots(std::string& out);

@@ -45,6 +45,11 @@ struct Tally {
     if (count(yes) >= quorum.majority()) return Verdict::yes;
     return count(no) >= quorum.blocking() ? Verdict::no : Verdict::open;
   }
+  /// @return the same of a release by force. What a majority has ended no majority can renew.
+  [[nodiscard]] constexpr Verdict verdict_by_force(Quorum quorum) const noexcept {
+    if (count(yes | no) < quorum.majority()) return Verdict::open;
+    return yes != 0 ? Verdict::yes : Verdict::no;
+  }
 };
 
 }  // namespace mortise::redlock

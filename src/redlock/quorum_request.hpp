@@ -145,28 +145,16 @@ struct QuorumAttempt final : QuorumRequest {
 struct Freeing final : QuorumRequest {
   Freeing(std::shared_ptr<Release> wanted, bool ours, Instant end, bool lapses = false)
       : release(std::move(wanted)), known(ours), until(end), if_it_lapses(lapses) {}
-  void give_up(const Failure& why) override { asked_for().failed(why); }
-  /// @return what is told of its trouble.
-  [[nodiscard]] Operation& asked_for() const noexcept {
-    return forced ? static_cast<Operation&>(*forced->operation) : *release;
-  }
+  void give_up(const Failure& why) override { release->failed(why); }
 
   const std::shared_ptr<Release> release;
-  /// By an administrator, who may end several at once: those who read.
-  struct Force {
-    std::shared_ptr<ForcedRelease> operation;
-    std::optional<Holder> ended{};  ///< whose hold it is
-    std::atomic<std::size_t> left{1};
-  };
-  std::shared_ptr<Force> forced{};  ///< null = by its client
-  const bool known;                 ///< exactly this hold was granted here
-  const Instant until;              ///< when it ends by itself; long ago where that is not known
+  const bool known;     ///< its attempt has no other hold, or loses that as well
+  const Instant until;  ///< when it ends by itself; long ago where that is not known
   const bool if_it_lapses;  ///< nobody has released it: it is told once the hold stands no more
   std::atomic<bool> untold{true};  ///< a server that it concerns was not told, nor is owed it
   Tally tally{};                   // under the mutex, as what follows
   Roll roll{};                     // newcomers count: the outbox is sent on later connections
   NodeSet refused = 0;             // servers that answered with an error
-  bool heard = false;              // `forced`: by a majority
 };
 
 /// @tparam Request what such a call carries, as its `ask_of()` says
@@ -253,25 +241,27 @@ struct Relocking final : QuorumRequest {
   return {};
 }
 
-/// "Who holds it?", or "can locks be taken?".
+/// "Who holds it?", "which holds are there?", or "can locks be taken?".
 struct Looking final : QuorumRequest {
   explicit Looking(std::shared_ptr<Inspection> wanted) : inspection(std::move(wanted)) {}
+  explicit Looking(std::shared_ptr<QueueLook> wanted) : queue(std::move(wanted)) {}
   explicit Looking(std::shared_ptr<Check> wanted) : check(std::move(wanted)) {}
   void give_up(const Failure& why) override { operation().failed(why); }
   [[nodiscard]] Operation& operation() const noexcept {
-    return inspection ? static_cast<Operation&>(*inspection) : *check;
+    if (inspection) return *inspection;
+    return queue ? static_cast<Operation&>(*queue) : *check;
   }
 
   /// @return whether nobody waits for it any more.
   [[nodiscard]] bool abandoned() const noexcept {
-    return operation().done() || std::max(inspection.use_count(), check.use_count()) == 1;
+    return operation().done() ||
+           std::max({inspection.use_count(), queue.use_count(), check.use_count()}) == 1;
   }
 
   const std::shared_ptr<Inspection> inspection{};
+  const std::shared_ptr<QueueLook> queue{};
   const std::shared_ptr<Check> check{};
-  std::shared_ptr<ForcedRelease> forced{};  ///< the same as `inspection`: it is to be ended
-  bool ending = false;                      // by now; under the mutex, as what follows
-  NodeSet asked = 0;
+  NodeSet asked = 0;                // under the mutex, as what follows
   NodeSet heard = 0;                // addresses that an answer came from
   NodeSet refused = 0;              // the same, of an error
   std::vector<Failure> failures{};  ///< what those have said; empty = none has
@@ -283,14 +273,14 @@ struct Looking final : QuorumRequest {
     HoldId hold{};
     std::string label{};
   };
-  std::vector<Vote> votes{};  ///< `forced`: whose they are
+  std::vector<Vote> votes{};  ///< `queue`: whose they are
 };
 
 /// @return the same of a call.
 [[nodiscard]] inline std::uint8_t script_of(const redis::Call& call) noexcept {
   constexpr std::uint8_t whose = 7;
-  const bool forced = ask_of(call) == Ask::look && request_in<Looking>(call).forced;
-  return forced ? whose : script_of(ask_of(call));
+  const bool holds = ask_of(call) == Ask::look && request_in<Looking>(call).queue;
+  return holds ? whose : script_of(ask_of(call));
 }
 
 }  // namespace mortise::redlock

@@ -4,7 +4,6 @@
 
 #include "redlock/redlock_backend.hpp"
 #include "remote/dialer.hpp"
-#include "remote/one_shot.hpp"
 
 #include <utility>
 
@@ -19,12 +18,6 @@ std::unique_ptr<Backend> backend(std::string_view url, Connector connector) {
   const auto shared = remote::shared(std::move(connector));
   for (redis::Settings& node : settings.nodes) node.connector = shared;
   return std::make_unique<RedlockBackend>(std::move(settings));
-}
-
-std::optional<Holder> force_release(std::string_view url, std::string_view name,
-                                    std::chrono::milliseconds wait, Token of) {
-  RedlockBackend backend(Settings::parse(url));
-  return remote::force_release(backend, name, wait, of);
 }
 
 }  // namespace mortise::redlock

@@ -167,7 +167,7 @@ void RedlockBackend::release(const std::shared_ptr<Release>& operation) {
   if (!open(*operation)) return;
   const NodeSet reachable = usable();
   want_missing(reachable, !operation->in_trouble());
-  const Holds::End end = holds_.end(operation);
+  const Holds::End end = end_of(operation);
   // Once more where there was no memory to tell them all. It is taken for done before it is: what
   // fails meanwhile says so.
   if (end.freeing->untold.exchange(false)) tell_all(end);
@@ -178,6 +178,20 @@ void RedlockBackend::release(const std::shared_ptr<Release>& operation) {
   if (!attempt) return;
   attempt->polite.store(attempt->step.load() == 0);
   ask(attempt);
+}
+
+// By force every server is told that the attempt is over, whatever number it has there. From then on
+// a server has no vote for it, and takes none up again: what its client has on its way is refused
+// there (see release.lua). So as soon as a majority has done that, no majority can renew the hold any
+// more. Servers that cannot be reached are told when they come back, as long as this client lives;
+// otherwise their votes, a minority, end with their lease.
+Holds::End RedlockBackend::end_of(const std::shared_ptr<Release>& release) {
+  const FoundHold* const found = release->found();
+  if (found == nullptr) return holds_.end(release);
+  const Instant until = clock_->now() + found->holder.expires_in.value_or(core::longest_lease);
+  return {.freeing = std::make_shared<Freeing>(release, true, until + end_at_the_servers),
+          .maybe = everywhere(),
+          .known = true};
 }
 
 void RedlockBackend::tell_all(const Holds::End& end) {
@@ -257,7 +271,7 @@ void RedlockBackend::write(std::string& bytes, const redis::Call& call, const No
       const auto& freeing = request_in<Freeing>(call);
       const HoldId& hold = freeing.release->hold();
       // What its own client has on its way is refused from now on.
-      passage.copies = passage.copies || freeing.forced != nullptr;
+      passage.copies = passage.copies || freeing.release->found() != nullptr;
       // A server that voted late may not have heard of the hold's number yet.
       if (freeing.known) {
         requests_.undo(bytes, passage, hold.name, hold.attempt, true);
@@ -276,7 +290,7 @@ void RedlockBackend::write(std::string& bytes, const redis::Call& call, const No
     }
     case Ask::look: {
       const auto& looking = request_in<Looking>(call);
-      if (looking.forced) return requests_.whose(bytes, passage, looking.forced->name());
+      if (looking.queue) return requests_.whose(bytes, passage, looking.queue->name());
       if (looking.check) return requests_.check(bytes, passage);
       requests_.inspect(bytes, passage, looking.inspection->name());
       return;
@@ -301,8 +315,6 @@ bool RedlockBackend::withdrawn(const redis::Call& call) const {
     }
     case Ask::undo: return request_in<QuorumAttempt>(call).step.load() != step_of(call);
     case Ask::relock: return !holds_.stands(request_in<Relocking>(call).hold, clock_->now());
-    // A server that comes up later is asked for nothing that was given up: what an administrator
-    // wanted to end may be somebody else's by then.
     case Ask::look: return request_in<Looking>(call).abandoned();
     case Ask::settle:
     case Ask::free:

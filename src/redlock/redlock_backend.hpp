@@ -57,7 +57,6 @@ class RedlockBackend final : public Backend, private Node::User {
   void check(const std::shared_ptr<Check>& operation) override;
   void list(const std::shared_ptr<Listing>& operation) override;
   void queue(const std::shared_ptr<QueueLook>& operation) override;
-  void force_release(const std::shared_ptr<ForcedRelease>& operation) override;
 
  private:
   [[nodiscard]] Failure without(Mode mode) const;
@@ -200,6 +199,7 @@ class RedlockBackend final : public Backend, private Node::User {
   void no_answer(Node& node, const redis::Call& call, const Failure& why, bool broke);
   void no_vote(Node& node, const redis::Call& call, const Failure& why);
   void no_vote(Node& node, const redis::Call& call, const Failure& why, bool broke);
+  [[nodiscard]] Holds::End end_of(const std::shared_ptr<Release>& release);
   void tell_all(const Holds::End& end);
   void tell_again(Freeing& freeing, const redis::Call& call);
   void judge(const std::shared_ptr<Freeing>& freeing, Lock lock);
@@ -207,15 +207,14 @@ class RedlockBackend final : public Backend, private Node::User {
   [[nodiscard]] std::optional<Holder> holder_of(
       const std::vector<std::pair<std::size_t, Told>>& answers, bool& decided) const;
 
-  // Administrators: redlock_forcing.cpp.
+  // Administrators: redlock_listing.cpp.
   [[nodiscard]] static std::optional<Told> read_whose(std::string_view text,
                                                       std::vector<Looking::Vote>& votes);
   /// Under its mutex, as what follows. @return whether servers that have not answered yet may make
   /// a majority of the votes that others tell of.
   [[nodiscard]] bool may_name_more(const Looking& looking) const;
-  [[nodiscard]] std::vector<Looking::Vote> holds_to_end(const Looking& looking) const;
-  void end_by_force(Looking& looking, const Holder& holder);
-  [[nodiscard]] bool judge_forced(Freeing& freeing);
+  [[nodiscard]] std::vector<Looking::Vote> holds_of(const Looking& looking) const;
+  void answer_holds(Looking& looking, const std::optional<Holder>& holder);
 
   // Holds: redlock_renewals.cpp.
   void on_renew(Node& node, const redis::Call& call, const redis::Reply& reply);

@@ -80,7 +80,7 @@ void RedlockBackend::on_look(Node& node, const redis::Call& call, const redis::R
   const auto looking = shared_request_in<Looking>(call);
   std::vector<Looking::Vote> votes;
   std::optional<Told> told =
-      looking->forced ? read_whose(reply.text, votes) : Told::parse(reply.text);
+      looking->queue ? read_whose(reply.text, votes) : Told::parse(reply.text);
   if (!told ||
       (told->answer.kind != Answer::Kind::held && told->answer.kind != Answer::Kind::free)) {
     return nonsense(node, call);
@@ -106,14 +106,14 @@ void RedlockBackend::judge(const std::shared_ptr<Looking>& looking, Lock lock) {
   const std::size_t answers = looking->answers.size();
   bool decided = false;
   const std::optional<Holder> holder = holder_of(looking->answers, decided);
-  const bool unsure = looking->forced && may_name_more(*looking);
+  const bool unsure = looking->queue && may_name_more(*looking);
   lock.unlock();
   // One server under two addresses shows when both have answered, so all are given their time.
   const bool settled = std::all_of(nodes_.begin(), nodes_.end(), [&](const auto& node) {
     return (heard & only(node->index())) != 0 || (!node->usable() && node->why());
   });
   if (looking->check) decided = settled && answers >= quorum_.majority();
-  // All whose hold it is are to be ended, and one of them may have its majority elsewhere.
+  // All who hold it are asked for, and one of them may have its majority elsewhere.
   if (unsure && !settled) decided = false;
   // Asked last: what it tells of was known before a server counts as settled.
   bool final = false;
@@ -137,8 +137,8 @@ void RedlockBackend::judge(const std::shared_ptr<Looking>& looking, Lock lock) {
     looking->operation().failed(std::move(why));
   } else if (looking->check) {
     looking->check->answered();
-  } else if (looking->forced && holder) {
-    end_by_force(*looking, *holder);
+  } else if (looking->queue) {
+    answer_holds(*looking, holder);
   } else {
     looking->inspection->answered(holder);
   }

@@ -183,9 +183,9 @@ void RedlockBackend::no_answer(Node& node, const Call& call, const Failure& why,
       lock.unlock();
       if (!hopeless) return;
       if (why.code == Errc::denied || why.code == Errc::protocol) {
-        freeing->asked_for().failed(why);
+        freeing->release->failed(why);
       } else {
-        freeing->asked_for().trouble(why);
+        freeing->release->trouble(why);
       }
       return;
     }
@@ -367,13 +367,14 @@ void RedlockBackend::on_free(Node& node, const Call& call, const Reply& reply) {
 }
 
 void RedlockBackend::judge(const std::shared_ptr<Freeing>& freeing, Lock lock) {
-  if (judge_forced(*freeing)) return;
-  const Tally::Verdict verdict = freeing->tally.verdict(quorum_);
+  const bool by_force = freeing->release->found() != nullptr;
+  const Tally::Verdict verdict =
+      by_force ? freeing->tally.verdict_by_force(quorum_) : freeing->tally.verdict(quorum_);
   if (verdict == Tally::Verdict::open) return;
   freeing->awaited.end();
   lock.unlock();
   if (freeing->release->done()) return;
-  holds_.forget(freeing->release->hold().attempt);
+  if (!by_force) holds_.forget(freeing->release->hold().attempt);
   freeing->release->answered(verdict == Tally::Verdict::yes ? Released::released
                                                             : Released::was_lost);
 }

@@ -7,6 +7,7 @@
 #include <mortise/error.hpp>
 
 #include "core/figures.hpp"
+#include "runtime/open_requests.hpp"
 
 #include <functional>
 
@@ -19,14 +20,31 @@ namespace mortise::runtime {
 
 class ClientState;
 
-/// Has the backend asked, and waits for the answer. The request is over when this returns: what has
-/// not left by then is not sent. Of a forced release the hold of another client would be found
-/// later.
-/// @param wait in real time
-/// @param late what it means that no answer came in time
-/// @param send hands the request to the backend
-/// @return why there is no answer; `exhausted` if the machine has no thread or descriptor left.
-/// Throws `std::bad_alloc` only.
+/// One request to the store for an answer. It is over when this object ends: what has not left by
+/// then is not sent. Its calls throw `std::bad_alloc` only.
+class Question {
+ public:
+  /// @param asked outlives it
+  /// @param late what it means that no answer came in time
+  Question(ClientState& client, Operation& asked, Errc late) noexcept
+      : open_request_(client, asked), late_(late) {}
+  Question(const Question&) = delete;
+  Question& operator=(const Question&) = delete;
+  ~Question();
+
+  /// @param to hands the request to the backend
+  /// @return why that was not possible; `exhausted` if the machine has no thread or descriptor left
+  Failure send(const std::function<void(Backend&)>& to);
+  /// @param at_most in real time
+  /// @return why there is no answer
+  Failure wait(core::Nanos at_most);
+
+ private:
+  const OpenRequest open_request_;
+  const Errc late_;
+};
+
+/// Sends a question, and waits for the answer: see `Question`.
 Failure ask(ClientState& client, Operation& asked, core::Nanos wait, Errc late,
             const std::function<void(Backend&)>& send);
 

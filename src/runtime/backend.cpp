@@ -25,10 +25,6 @@ void Backend::queue(const std::shared_ptr<QueueLook>& operation) {
   operation->failed({Errc::unsupported, describe() + ": it cannot list the waiters"});
 }
 
-void Backend::force_release(const std::shared_ptr<ForcedRelease>& operation) {
-  operation->failed({Errc::unsupported, describe() + ": it cannot release a lock by force"});
-}
-
 bool Backend::wait(Operation& /*operation*/, std::uint32_t /*seen*/,
                    std::chrono::nanoseconds /*at_most*/) {
   return false;

@@ -8,14 +8,19 @@
 
 #include "base/printable.hpp"
 #include "core/figures.hpp"
+#include "core/force_course.hpp"
 #include "core/terms.hpp"
 #include "runtime/asking.hpp"
 #include "runtime/client_state.hpp"
 #include "runtime/mode_support.hpp"
 #include "runtime/raise.hpp"
 
+#include <chrono>
+#include <deque>
+#include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace mortise {
 
@@ -28,7 +33,7 @@ void Listing::answered(NamePage page) {
   finish();
 }
 
-void QueueLook::answered(NameQueue queue) {
+void QueueLook::answered(NameQueue queue, std::vector<HoldMark> marks) {
   if (!begin_completion()) return;
   const auto finish_entry = [this](auto& entry) {
     base::make_printable(entry.label);  // another client has written it
@@ -37,11 +42,26 @@ void QueueLook::answered(NameQueue queue) {
   for (HolderEntry& each : queue.holders) finish_entry(each);
   for (WaiterEntry& each : queue.waiters) finish_entry(each);
   queue_ = std::move(queue);
+  marks_ = std::move(marks);
   finish();
 }
 
-bool ForcedRelease::means(Token found) const noexcept {
-  return !of_ || of_.value() / core::tokens_in_a_grant == found.value() / core::tokens_in_a_grant;
+std::vector<FoundHold> QueueLook::holds() const {
+  std::vector<FoundHold> holds;
+  for (const HolderEntry& each : queue_.holders) {
+    const HoldMark mark = marks_.empty() ? HoldMark{} : marks_[holds.size()];
+    holds.push_back({.hold = {.name = name_,
+                              .attempt = mark.attempt,
+                              .number = number_of(each.token),
+                              .mode = each.mode},
+                     .mark = mark.mark,
+                     .holder = {.label = each.label,
+                                .token = each.token,
+                                .expires_in = each.expires_in,
+                                .waiters = queue_.waiters_in_all,
+                                .mode = each.mode}});
+  }
+  return holds;
 }
 
 namespace {
@@ -100,22 +120,74 @@ Failure look_at(ClientState& client, std::string_view name, const QueueOptions& 
   return failure;
 }
 
-Failure end_hold(ClientState& client, std::string_view name, const ForceOptions& options,
-                 std::vector<Holder>& ended) {
+core::ForceCourse::Found find(ClientState& client, std::string_view name, Mode mode,
+                              const core::ForceCourse& course) {
+  const auto look =
+      std::make_shared<QueueLook>(std::string(name), course.limit(), mode, course.of());
+  Failure failure = ask(client, *look, course.until() - BootClock::now(), Errc::unavailable,
+                        [&](Backend& backend) { backend.queue(look); });
+  if (failure) return {.failure = std::move(failure)};
+  return {.holds = look->holds()};
+}
+
+/// A release by force, on its way.
+struct Ending {
+  Ending(ClientState& client, const FoundHold& found)
+      : release(std::make_shared<Release>(found)), question(client, *release, Errc::in_doubt) {}
+  const std::shared_ptr<Release> release;
+  runtime::Question question;
+};
+
+/// Sends them all before the first answer is awaited.
+core::ForceCourse::Sent end(ClientState& client, const std::vector<FoundHold>& holds,
+                            std::deque<Ending>& endings) {
+  endings.clear();
+  for (const FoundHold& each : holds) {
+    Ending& ending = endings.emplace_back(client, each);
+    Failure failure = ending.question.send(
+        [&](Backend& backend) { backend.release(ending.release); });
+    if (failure) return {.sent = endings.size() - 1, .failure = std::move(failure)};
+  }
+  return {.sent = endings.size()};
+}
+
+core::ForceCourse::Ended await(Ending& ending, Instant until) {
+  Failure failure = ending.question.wait(until - BootClock::now());
+  return {.failure = std::move(failure),
+          .outcome = ending.release->outcome(),
+          .now = BootClock::now()};
+}
+
+Failure end_holds(ClientState& client, std::string_view name, const ForceOptions& options,
+                  std::vector<Holder>& ended) {
   if (Failure bad = check_limits(1, options.wait)) return bad;
   if (Failure bad = check_name(name, options.mode)) return bad;
   if (options.mode == Mode::permit && !options.of) {
     return wrong("to release a permit by force, pass its token; Client::queue() returns it");
   }
   if (Failure none = check_space(client, options.mode)) return none;
-  const auto release = std::make_shared<ForcedRelease>(std::string(name), options.of, options.mode);
-  Failure failure = ask(client, *release, options.wait, Errc::in_doubt,
-                        [&](Backend& backend) { backend.force_release(release); });
-  if (!failure && release->holder()) {
-    ended.push_back(*release->holder());
-    if (release->mode() != Mode::exclusive) ended.back().mode = release->mode();
+  if (client.backend().capabilities().forces == Support::no) {
+    return {Errc::unsupported,
+            client.backend().describe() + ": it cannot end the hold of another client; terminate "
+                                          "the process that the label names"};
   }
-  return failure;
+  using core::ForceCourse;
+  const Instant began = BootClock::now();  // real time: see ClientState::wait_done()
+  const bool endless = std::chrono::nanoseconds(options.wait) >= never - began;
+  ForceCourse course(options.of, endless ? never : began + options.wait);
+  std::deque<Ending> endings;
+  for (ForceCourse::Action action = ForceCourse::start();;) {
+    switch (action.what) {
+      case ForceCourse::Do::find:
+        action = course.step(find(client, name, options.mode, course));
+        break;
+      case ForceCourse::Do::end: action = course.step(end(client, course.holds(), endings)); break;
+      case ForceCourse::Do::await:
+        action = course.step(await(endings[action.which], course.until()));
+        break;
+      case ForceCourse::Do::report: ended = course.ended(); return course.failure();
+    }
+  }
 }
 
 }  // namespace
@@ -150,14 +222,14 @@ NameQueue Client::queue(std::string_view name, const QueueOptions& options,
 
 std::vector<Holder> Client::force_release(std::string_view name, const ForceOptions& options) {
   std::vector<Holder> ended;
-  raise_if(end_hold(*state_, name, options, ended));
+  raise_if(end_holds(*state_, name, options, ended));
   return ended;
 }
 
 std::vector<Holder> Client::force_release(std::string_view name, const ForceOptions& options,
                                           std::error_code& ec) {
   std::vector<Holder> ended;
-  ec = end_hold(*state_, name, options, ended).code;
+  ec = end_holds(*state_, name, options, ended).code;
   return ended;
 }
 

@@ -146,10 +146,7 @@ struct Call {
     check,         ///< a node is made and removed, as of a lock
     check_parent,  ///< a node above that
     check_list,    ///< the list of those that are beside it
-    force,         ///< the list before the head is removed
-    force_kept,    ///< of a key: what is kept, before that list
-    force_head,
-    force_remove,
+    force_remove,  ///< the node of another client's hold
     shelf,          ///< how often something was removed from it, before what is kept is read
     recall,         ///< what is kept of a key, before anything is made
     kept,           ///< the same, with the list behind it

@@ -3,6 +3,7 @@
 #include "zookeeper/gathering.hpp"
 
 #include "core/figures.hpp"
+#include "core/first_names.hpp"
 #include "zookeeper/lease_place.hpp"
 #include "zookeeper/lock_path.hpp"
 
@@ -43,22 +44,17 @@ bool runs(const Gathering& gathering, const Gathering::Part& part) {
 }  // namespace
 
 void add_names(Gathering& gathering, const Listing& listing, const std::string& where,
-               Children nodes, std::string_view behind) {
-  std::erase_if(nodes, [&](std::string_view node) { return node <= behind || !name_by(node); });
-  std::sort(nodes.begin(), nodes.end());
-  const std::size_t most = std::min(listing.limit(), looks_of_a_page);
+               const Children& nodes, const std::string& behind) {
+  core::FirstNames first(behind, std::min(listing.limit(), looks_of_a_page));
   for (const std::string_view node : nodes) {
-    if (gathering.parts.size() == most) {
-      gathering.cursor = gathering.parts.back().node;
-      break;
-    }
-    std::string name = *name_by(node);
-    const bool wanted = name.empty() || name.starts_with(listing.prefix());
-    if (!wanted) continue;
-    gathering.parts.push_back({.node = std::string(node), .name = std::move(name)});
-    Gathering::Part& part = gathering.parts.back();
-    part.path = path_below(where, node);
+    const std::optional<std::string> name = name_by(node);
+    if (name && (name->empty() || name->starts_with(listing.prefix()))) first.see(node);
   }
+  for (const std::string& node : first.take()) {
+    gathering.parts.push_back(
+        {.node = node, .path = path_below(where, node), .name = *name_by(node)});
+  }
+  if (!first.all()) gathering.cursor = gathering.parts.back().node;
 }
 
 void add_lock(Gathering& gathering, const std::string& where, const Children& children,
@@ -117,7 +113,7 @@ NamePage page_of(Gathering& gathering, std::string_view prefix) {
 }
 
 // Whoever has gone in the meantime stands in it no more; the first of the others have the lock.
-NameQueue queue_of(const Gathering& gathering, std::size_t limit) {
+NameQueue queue_of(const Gathering& gathering, std::size_t limit, std::vector<HoldMark>& marks) {
   NameQueue queue;
   Children there;  // at the lock
   for (const Gathering::Part& part : gathering.parts) {
@@ -140,11 +136,13 @@ NameQueue queue_of(const Gathering& gathering, std::size_t limit) {
                                .mode = part.holder.mode,
                                .token = part.holder.token,
                                .age = age});
+      marks.push_back({.mark = part.path});
     } else if (runs(gathering, part)) {
       const Memo& memo = gathering.memo;
       queue.holders.push_back({.label = part.holder.label,
                                .token = Token(memo.kept.record.number * core::tokens_in_a_grant),
                                .age = age_since(memo.written)});
+      marks.push_back({.mark = part.path});
       ++hold;
     } else if (queue.waiters.size() < limit) {
       queue.waiters.push_back({.label = part.holder.label, .mode = part.holder.mode, .age = age});

@@ -28,7 +28,7 @@ struct Gathering {
     runs,     ///< who runs the key, and waits for it; of a page: who does any of that shelf
   };
   struct Part {
-    std::string node{};        ///< its name; of who is to end: its whole path
+    std::string node{};        ///< its name
     std::string path{};        ///< where it is looked at
     std::string name{};        ///< of a list; empty = too long to be told by the path
     From from = From::lock;    ///< of a queue
@@ -51,7 +51,7 @@ struct Gathering {
 /// @param where below which node those are
 /// @param behind the last one that was looked at
 void add_names(Gathering& gathering, const Listing& listing, const std::string& where,
-               Children nodes, std::string_view behind);
+               const Children& nodes, const std::string& behind);
 /// Adds who stands in a lock's queue, in order, as many holders and as many waiters as are asked
 /// for.
 void add_lock(Gathering& gathering, const std::string& where, const Children& children,
@@ -62,6 +62,8 @@ void add_permits(Gathering& gathering, const std::string& where, const Children&
 void add_waiters(Gathering& gathering, Gathering::From from, const std::string& where,
                  const Children& children, std::size_t limit);
 [[nodiscard]] NamePage page_of(Gathering& gathering, std::string_view prefix);
-[[nodiscard]] NameQueue queue_of(const Gathering& gathering, std::size_t limit);
+/// @param marks receives the path of each holder's node
+[[nodiscard]] NameQueue queue_of(const Gathering& gathering, std::size_t limit,
+                                 std::vector<HoldMark>& marks);
 
 }  // namespace mortise::zookeeper

@@ -270,6 +270,9 @@ void ZooKeeperBackend::cancel(const std::shared_ptr<Acquisition>& operation) {
 void ZooKeeperBackend::release(const std::shared_ptr<Release>& operation) {
   const CompletionScope scope(*this);
   if (!open(operation)) return;
+  if (const FoundHold* const found = operation->found()) {
+    return submit({.step = Step::force_remove, .operation = operation, .path = found->mark});
+  }
   const std::shared_ptr<Acquisition>& successor = operation->successor();
   ContenderPtr contender = find(operation->hold().attempt);
   const bool again = contender && std::find(contender->releases.begin(), contender->releases.end(),
@@ -324,11 +327,6 @@ void ZooKeeperBackend::check(const std::shared_ptr<Check>& operation) {
   if (open(operation)) submit(Step::check, operation);
 }
 
-void ZooKeeperBackend::force_release(const std::shared_ptr<ForcedRelease>& operation) {
-  const CompletionScope scope(*this);
-  if (open(operation)) submit(Step::force, operation);
-}
-
 void ZooKeeperBackend::submit(Step step, const std::shared_ptr<Operation>& operation) {
   if (step == Step::check) return submit({.step = step, .operation = operation});
   submit_by_name({.step = step, .operation = operation, .path = queue_path(*operation)});
@@ -340,7 +338,6 @@ void ZooKeeperBackend::submit(Call call) {
   switch (call.step) {
     case Step::check: sent = send_check(session, call); break;
     case Step::name: sent = session.get_in_sync(compared_node(call), call); break;
-    case Step::force: sent = send_force(session, call); break;
     case Step::force_remove: sent = session.remove(call.path, call); break;
     case Step::look_up:
     case Step::recognise: sent = send_look(session, call); break;
@@ -362,20 +359,13 @@ void ZooKeeperBackend::send_outbox() {
   }
 }
 
-// What was read may be old by now. But what was to be removed is that node, however often it is
-// said: the next one is somebody else's hold.
+// What was read may be old by now.
 void ZooKeeperBackend::submit_again(const Call& call) {
   switch (call.step) {
     case Step::inspect_head: return submit(Step::inspect, call.operation);
-    case Step::force_head: return submit(Step::force, call.operation);
     case Step::look_up:
     case Step::look_up_queue:
     case Step::look_up_gone: return look_up(std::static_pointer_cast<Recollection>(call.operation));
-    case Step::force_remove:
-      if (base::mutant("zookeeper.force_again_takes_the_next")) {
-        return submit(Step::force, call.operation);
-      }
-      return submit(call);
     default: return submit(call);
   }
 }

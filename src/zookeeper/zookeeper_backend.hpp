@@ -53,7 +53,6 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
   void list(const std::shared_ptr<Listing>& operation) override;
   void queue(const std::shared_ptr<QueueLook>& operation) override;
   /// Takes a name from whoever holds it.
-  void force_release(const std::shared_ptr<ForcedRelease>& operation) override;
 
  private:
   using ContenderPtr = std::shared_ptr<Contender>;
@@ -257,12 +256,7 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
                                                  const Session& session) const;
   void replied_to_one_shot(Session& session, const Call& call, const Reply& reply);
   void looked_for_holders(Session& session, const Call& call, const Reply& reply);
-  [[nodiscard]] bool send_force(Session& session, const Call& call);
-  void force(Session& session, const Call& call, const Children& children);
-  void force_runner(const Call& call, const Children& children);
-  void learn_for_force(const Call& call, const Reply& reply);
   void forced(const Call& call, const Reply& reply);
-  void end_by_force(const Call& call);
 
   // Lists.
   void gathered(Session& session, const Call& call, const Reply& reply);

@@ -252,7 +252,11 @@ void ZooKeeperBackend::answer(const Call& call, Gathering& gathering) {
     return;
   }
   const auto look = std::static_pointer_cast<QueueLook>(call.operation);
-  then([look, queue = queue_of(gathering, look->limit())] { look->answered(queue); });
+  std::vector<HoldMark> marks;
+  NameQueue queue = queue_of(gathering, look->limit(), marks);
+  then([look, queue = std::move(queue), marks = std::move(marks)] {
+    look->answered(queue, marks);
+  });
 }
 
 }  // namespace mortise::zookeeper

@@ -16,9 +16,8 @@ const std::string& name_in(const Operation& operation) {
 }
 
 Mode mode_in(const Operation& operation) {
-  if (const auto* const look = dynamic_cast<const QueueLook*>(&operation)) return look->mode();
-  const auto* const forced = dynamic_cast<const ForcedRelease*>(&operation);
-  return forced != nullptr ? forced->mode() : Mode::exclusive;
+  const auto* const look = dynamic_cast<const QueueLook*>(&operation);
+  return look != nullptr ? look->mode() : Mode::exclusive;
 }
 
 }  // namespace

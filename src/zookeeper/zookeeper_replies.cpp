@@ -177,9 +177,6 @@ void ZooKeeperBackend::replied_to(const ContenderPtr& contender, const Call& cal
     case Step::check:
     case Step::check_parent:
     case Step::check_list:
-    case Step::force:
-    case Step::force_kept:
-    case Step::force_head:
     case Step::force_remove:
     case Step::gather:
     case Step::gather_queue:

@@ -128,6 +128,7 @@ MORTISE_TEST(Administering, LooksChangeNothing, Quality::lists, Quality::queues)
   free.unlock();
 }
 
+// Promise: S2
 MORTISE_TEST(Administering, AHoldIsEndedAndItsHolderTold, Quality::forces) {
   Client one = client();
   Client other = client();
@@ -147,25 +148,6 @@ MORTISE_TEST(Administering, AHoldIsEndedAndItsHolderTold, Quality::forces) {
   EXPECT_EQ(lock.release(), Released::was_lost);
   EXPECT_EQ(other.make_lock("a").holder()->token, next.token());
   EXPECT_EQ(next.release(), Released::released);
-}
-
-MORTISE_TEST(Administering, OnlyTheHoldThatIsMeantIsEnded, Quality::forces) {
-  Client one = client();
-  Client other = client();
-  Lock lock = one.make_lock("a", for_long());
-  lock.lock();
-  const Token first = lock.token();
-  lock.unlock();
-  lock.lock();
-  const Token second = lock.token();
-  ASSERT_LT(first, second);
-  EXPECT_TRUE(other.force_release("a", {.of = first, .wait = patience}).empty());
-  EXPECT_EQ(other.make_lock("a").holder()->token, second);
-  EXPECT_FALSE(other.make_lock("a").try_lock());
-  ASSERT_EQ(other.force_release("a", {.of = second, .wait = patience}).size(), 1U);
-  EXPECT_FALSE(other.make_lock("a").holder());
-  EXPECT_TRUE(other.force_release("a", {.of = second, .wait = patience}).empty());
-  lock.unlock();
 }
 
 MORTISE_TEST(Administering, AWaiterHasTheNameOfWhomeverWasRobbed, Quality::forces) {

@@ -4,6 +4,7 @@
 #include "support/contract_suites.hpp"
 
 #include <deque>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -188,7 +189,14 @@ MORTISE_TEST(Administering, AllReadersAreEndedTogether, Quality::forces, Quality
   Client other = client();
   std::deque<Reads> readers;
   for (int i = 0; i < 3; ++i) readers.emplace_back(client(), "reader " + std::to_string(i));
-  EXPECT_FALSE(other.force_release("name", {.wait = patience}).empty());
+  std::multiset<Token> told;
+  for (const Holder& each : other.force_release("name", {.wait = patience})) {
+    EXPECT_EQ(each.mode, Mode::shared);
+    told.insert(each.token);
+  }
+  std::multiset<Token> tokens;
+  for (Reads& each : readers) tokens.insert(each.lock.token());
+  EXPECT_EQ(told, tokens) << "each, and each once";
   Lock next = other.make_lock("name", {.lease = 60s});
   ASSERT_TRUE(next.try_lock_for(patience));
   for (Reads& each : readers) {

@@ -132,18 +132,44 @@ TEST_F(CoreCorners, AnObserverMayDestroyTheLockThatAGuardTakes) {
   EXPECT_EQ(guard.unlock(), Released::released);
 }
 
-// The backend may have it all the same, and would find somebody else's hold later.
+/// What the store reports about a name that "other" holds.
+NameQueue held_by_other() {
+  return {.holders = {{.label = "other", .token = token_of(3)}}, .waiters_in_all = 0};
+}
+
+// The store may answer its question later, when another client has the name.
 // Promise: S3
-TEST_F(CoreCorners, AForcedReleaseWhoseCallerRunsOutOfMemoryIsGivenUp) {
-  std::shared_ptr<ForcedRelease> asked;
-  script_->on_force = [&](const auto& operation) {
+TEST_F(CoreCorners, AForcedReleaseThatIsGivenUpEndsNoHold) {
+  script_->can.forces = Support::yes;
+  std::shared_ptr<QueueLook> asked;
+  script_->on_queue = [&](const auto& operation) {
     asked = operation;
-    throw std::bad_alloc();
+    if (operation->name() == "no memory") throw std::bad_alloc();
   };
   Client client = open();
-  EXPECT_THROW(client.force_release("name"), std::bad_alloc);
+  EXPECT_THROW(client.force_release("no memory"), std::bad_alloc);
   ASSERT_TRUE(asked);
   EXPECT_TRUE(asked->done());
+  std::error_code ec;
+  EXPECT_TRUE(client.force_release("name", {.wait = 1ms}, ec).empty());
+  EXPECT_EQ(ec, Errc::unavailable) << "nothing was done";
+  EXPECT_TRUE(asked->done());
+  asked->answered(held_by_other());
+  EXPECT_TRUE(script_->released().empty());
+}
+
+// Promise: S3
+TEST_F(CoreCorners, AForcedReleaseOfWhichNoAnswerComesIsInDoubt) {
+  script_->can.forces = Support::yes;
+  script_->on_queue = [](const auto& operation) { operation->answered(held_by_other()); };
+  script_->on_release = nullptr;
+  Client client = open();
+  std::error_code ec;
+  EXPECT_TRUE(client.force_release("name", {.wait = 1ms}, ec).empty());
+  EXPECT_EQ(ec, Errc::in_doubt);
+  ASSERT_EQ(script_->released().size(), 1U);
+  EXPECT_TRUE(script_->released().front()->done()) << "a copy that has not left is not sent";
+  EXPECT_EQ(script_->released().front()->hold().number, 3U);
 }
 
 // A server that stands still, which the backend owes something, and callbacks that block: each of

@@ -46,7 +46,7 @@ MORTISE_TEST(ForcedRelease, ThatWasGivenUpLeavesTheNextHolder) {
   way->freeze(true);
   std::error_code ec;
   EXPECT_TRUE(admin.force_release("a", {.wait = 200ms}, ec).empty());
-  EXPECT_EQ(ec, Errc::in_doubt);
+  EXPECT_EQ(ec, Errc::unavailable);
   Client mine = client();
   Lock lock = mine.make_lock("a", server().hold(60s));
   lock.lock();

@@ -3,6 +3,7 @@
 // clients' feet, and never an older one; and whoever migrates runs no code but its own. Method: the
 // schemas of versions 1 to 5 as they were printed, and strangers who were there first.
 #include "fault/postgres_fixture.hpp"
+#include "support/force.hpp"
 #include "support/postgres_programs.hpp"
 
 #include <fstream>
@@ -148,7 +149,7 @@ TEST_F(PostgresMigration, KeepsTheRightToReleaseByForce) {
     Client mine(bare().url());
     Lock lock = mine.make_lock("a");
     lock.lock();
-    EXPECT_TRUE(postgres::force_release(bare().url(), "a", patience));
+    EXPECT_EQ(test::force_release(bare().url(), "a", patience).size(), 1U);
     EXPECT_EQ(lock.release(), Released::was_lost);
     lock.lock();
     // As a client of version 3 does it.

@@ -5,7 +5,7 @@
 #include "fault/redis_once.hpp"
 #include "fault/redis_proxied.hpp"
 #include "redis/redis_backend.hpp"
-#include "remote/one_shot.hpp"
+#include "support/one_shot_host.hpp"
 
 namespace mortise::fault {
 namespace {
@@ -87,7 +87,7 @@ class KeyUser {
  private:
   const std::uint64_t client_;
   std::uint64_t sequence_ = 0;
-  remote::OneShotHost host_;
+  test::OneShotHost host_;
   redis::RedisBackend backend_;
 };
 

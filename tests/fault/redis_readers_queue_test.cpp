@@ -254,24 +254,5 @@ TEST_F(RedisReadersQueue, WithoutMemoryReadersAreRenewedAndLetInButNoneComes) {
   expect_free("a");
 }
 
-TEST_F(RedisReadersQueue, AnAdministratorEndsThemAllAndEachIsTold) {
-  Client one = client();
-  Client other = client();
-  Lock a = one.make_lock("a", {.lease = 30s, .mode = Mode::shared});
-  Lock b = other.make_lock("a", {.lease = 30s, .mode = Mode::shared});
-  a.lock();
-  b.lock();
-  const auto found = redis::force_release(server().url(), "a", patience);
-  ASSERT_TRUE(found);
-  EXPECT_EQ(found->mode, Mode::shared);
-  for (Lock* const each : {&a, &b}) {
-    EXPECT_TRUE(eventually([&] { return each->lost().stop_requested(); }));
-    EXPECT_EQ(each->release(), Released::was_lost);
-  }
-  Lock writer = one.make_lock("a");
-  EXPECT_TRUE(writer.try_lock());
-  writer.unlock();
-}
-
 }  // namespace
 }  // namespace mortise::fault

@@ -5,7 +5,7 @@
 // until it has asked.
 #include "fault/redis_fixture.hpp"
 #include "redis/redis_backend.hpp"
-#include "remote/one_shot.hpp"
+#include "support/one_shot_host.hpp"
 #include "support/mutex_stop.hpp"
 
 #include <thread>
@@ -90,7 +90,7 @@ class RedisRequesters : public RedisTest {
 
  private:
   MutexStop stop_;
-  remote::OneShotHost one_shot_{Clock::real()};
+  test::OneShotHost one_shot_{Clock::real()};
   std::optional<redis::RedisBackend> backend_;
 };
 

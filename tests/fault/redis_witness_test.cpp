@@ -9,7 +9,7 @@
 #include "redis/lock_key.hpp"
 #include "redis/scripts.hpp"
 #include "redis/witness.hpp"
-#include "remote/one_shot.hpp"
+#include "support/one_shot_host.hpp"
 #include "support/proxy.hpp"
 #include "support/redis_server.hpp"
 #include "support/shortage_program.hpp"
@@ -89,7 +89,7 @@ class RedisWitness : public ::testing::Test {
 // Promise: S1
 TEST_F(RedisWitness, ReplicasOfAnotherServerAreNotAskedAboutAGrant) {
   const auto settings = redis::Settings::parse(master_->url() + "?replicas=1");
-  remote::OneShotHost host;
+  test::OneShotHost host;
   redis::Witness witness(host, settings, nullptr);
   witness.attach();
   base::Resolver resolver;

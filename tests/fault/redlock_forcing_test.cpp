@@ -2,9 +2,8 @@
 // Goal: a hold that was ended by force is over where a majority has heard of it, whatever servers
 // are away, and whatever its client has under way; and where no majority has, nobody is told so.
 // Method: a quorum of which servers are killed and stopped, and a look at each server's own vote.
-#include <mortise/redlock.hpp>
-
 #include "fault/redlock_fixture.hpp"
+#include "support/force.hpp"
 
 #include <future>
 
@@ -13,27 +12,6 @@ namespace {
 
 class RedlockForcing : public RedlockTest {};
 
-TEST_F(RedlockForcing, EndsTheHoldOnEveryServerAndTellsItsHolder) {
-  Client mine = ready_client();
-  Client other = client();
-  Lock lock = mine.make_lock("a", {.lease = 1'500ms, .label = "robbed"});
-  ASSERT_TRUE(lock.try_lock_for(patience));
-  const Token token = lock.token();
-  const std::optional<Holder> ended = redlock::force_release(servers().url(), "a", patience);
-  ASSERT_TRUE(ended);
-  EXPECT_EQ(ended->label, "robbed");
-  EXPECT_EQ(ended->token, token);
-  EXPECT_TRUE(eventually([&] { return lock.lost().stop_requested(); }));
-  expect_free("a");
-  Lock next = other.make_lock("a", {.lease = 60s});
-  ASSERT_TRUE(next.try_lock_for(patience));
-  EXPECT_GT(next.token(), token);
-  EXPECT_EQ(lock.release(), Released::was_lost);
-  EXPECT_EQ(other.make_lock("a").holder()->token, next.token());
-  next.unlock();
-  EXPECT_FALSE(redlock::force_release(servers().url(), "a", patience)) << "it was free";
-}
-
 TEST_F(RedlockForcing, AMajorityIsEnoughAndWhoeverWasAwayIsOneVote) {
   Client mine = ready_client();
   Lock lock = mine.make_lock("a", {.lease = 1'500ms});
@@ -41,7 +19,7 @@ TEST_F(RedlockForcing, AMajorityIsEnoughAndWhoeverWasAwayIsOneVote) {
   ASSERT_TRUE(eventually([&] { return holds("a") == 5; }));
   stop(0);
   stop(1);
-  ASSERT_TRUE(redlock::force_release(servers().url(), "a", patience));
+  ASSERT_EQ(test::force_release(servers().url(), "a", patience).size(), 1U);
   EXPECT_EQ(holds("a"), 0U) << words("a");
   // Two servers still have the vote, and go on.
   resume(0);
@@ -51,21 +29,6 @@ TEST_F(RedlockForcing, AMajorityIsEnoughAndWhoeverWasAwayIsOneVote) {
   Lock next = other.make_lock("a");
   EXPECT_TRUE(next.try_lock_for(patience));
   next.unlock();
-}
-
-TEST_F(RedlockForcing, AMinorityEndsNothingAndIsNotToldAsTheEnd) {
-  Client mine = ready_client();
-  Lock lock = mine.make_lock("a", {.lease = 60s});
-  ASSERT_TRUE(lock.try_lock_for(patience));
-  for (const std::size_t away : {0U, 1U, 2U}) stop(away);
-  const Failure failure =
-      failure_of([&] { redlock::force_release(servers().url(), "a", 1'000ms); });
-  EXPECT_EQ(failure.code, Errc::unavailable) << failure.text;
-  std::error_code ec;
-  Client other = client();
-  EXPECT_TRUE(other.force_release("a", {.wait = 1s}, ec).empty());
-  EXPECT_EQ(ec, Errc::in_doubt);
-  for (const std::size_t away : {0U, 1U, 2U}) resume(away);
 }
 
 // A majority says whose it is, and then a minority of the servers can write.
@@ -99,7 +62,7 @@ TEST_F(RedlockForcing, WhatItsClientHadOnItsWayBringsNoVoteBack) {
   ASSERT_TRUE(lock.try_lock_for(patience));
   ASSERT_TRUE(eventually([&] { return holds("a") == 5; }));
   const std::string owner = field(0, "a", "o");
-  ASSERT_TRUE(redlock::force_release(servers().url(), "a", patience));
+  ASSERT_EQ(test::force_release(servers().url(), "a", patience).size(), 1U);
   // It returns with a majority; the others are told as well.
   ASSERT_TRUE(eventually([&] { return holds("a") == 0; }));
   // As relock() sends it, in the step of a hold.
@@ -125,48 +88,11 @@ TEST_F(RedlockForcing, WhoDidNotKnowThatItHadTheLockGoesOnAsAnotherAttempt) {
   Lock lock = mine.make_lock("a", {.lease = 6s});
   std::future<bool> taken = std::async(std::launch::async, [&] { return lock.try_lock_for(20s); });
   EXPECT_TRUE(eventually([&] { return holds("a") == 5; }));
-  ASSERT_TRUE(redlock::force_release(servers().direct_url(), "a", patience));
+  ASSERT_EQ(test::force_release(servers().direct_url(), "a", patience).size(), 1U);
   for (const std::size_t i : {0U, 1U, 2U}) servers().proxy(i).heal();
   ASSERT_TRUE(taken.get()) << words("a");
   // Servers whose connections were given up meanwhile may be asked with its first renewal only.
   EXPECT_GE(holds("a"), 3U) << words("a");
-}
-
-TEST_F(RedlockForcing, OnlyTheHoldThatIsMeantIsEnded) {
-  Client mine = ready_client();
-  Lock lock = mine.make_lock("a", {.lease = 60s});
-  ASSERT_TRUE(lock.try_lock_for(patience));
-  const Token first = lock.token();
-  lock.unlock();
-  ASSERT_TRUE(lock.try_lock_for(patience));
-  EXPECT_FALSE(redlock::force_release(servers().url(), "a", patience, first));
-  EXPECT_TRUE(mine.make_lock("a").holder());
-  EXPECT_TRUE(redlock::force_release(servers().url(), "a", patience, lock.token()));
-  EXPECT_FALSE(mine.make_lock("a").holder());
-}
-
-// Whoever asked for it was told that it may have been done, and may have taken the name since.
-TEST_F(RedlockForcing, WhatIsGivenUpEndsNoHoldLater) {
-  proxied();
-  Client admin = ready_client();
-  for (const std::size_t i : {0U, 1U, 2U}) {
-    servers().proxy(i).refuse(true);
-    servers().proxy(i).cut_all();
-  }
-  std::error_code ec;
-  EXPECT_TRUE(admin.force_release("a", {.wait = 300ms}, ec).empty());
-  EXPECT_EQ(ec, Errc::in_doubt);
-  Client mine(servers().direct_url());
-  Lock lock = mine.make_lock("a", {.lease = 60s});
-  ASSERT_TRUE(lock.try_lock_for(patience));
-  for (const std::size_t i : {0U, 1U, 2U}) servers().proxy(i).heal();
-  // By each connection what waits for it leaves first.
-  EXPECT_TRUE(eventually([&] {
-    const Guard guard(admin.make_lock("b"));
-    return holds("b") == 5;
-  }));
-  EXPECT_GE(holds("a"), 3U) << words("a");
-  EXPECT_EQ(lock.release(), Released::released);
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 // it looks at the clock, while another one reads what the servers say.
 #include "fault/redlock_fixture.hpp"
 #include "redlock/redlock_backend.hpp"
-#include "remote/one_shot.hpp"
+#include "support/one_shot_host.hpp"
 
 #include <atomic>
 #include <memory>
@@ -36,7 +36,7 @@ class RedlockOvertaken : public RedlockTest {
     host_->run(until, at_most);
   }
   const std::shared_ptr<StoppingClock> clock_ = std::make_shared<StoppingClock>();
-  const std::unique_ptr<remote::OneShotHost> host_ = std::make_unique<remote::OneShotHost>(clock_);
+  const std::unique_ptr<test::OneShotHost> host_ = std::make_unique<test::OneShotHost>(clock_);
 };
 
 TEST_F(RedlockOvertaken, ByTheAnswersItHasEveryVoteAllTheSame) {

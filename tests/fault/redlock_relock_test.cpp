@@ -4,7 +4,7 @@
 // by the one and only then, by the other, that it is to vote.
 #include "fault/redlock_fixture.hpp"
 #include "redlock/redlock_backend.hpp"
-#include "remote/one_shot.hpp"
+#include "support/one_shot_host.hpp"
 
 #include <functional>
 #include <memory>
@@ -65,7 +65,7 @@ class RedlockRelock : public RedlockTest {
   std::optional<Proxy> first_;
   std::optional<Proxy> last_;
   const std::shared_ptr<RelockClock> clock_ = std::make_shared<RelockClock>();
-  remote::OneShotHost host_{clock_};
+  test::OneShotHost host_{clock_};
   std::unique_ptr<redlock::RedlockBackend> backend_;
 };
 

@@ -134,30 +134,6 @@ TEST_F(RedlockSharing, AnOwnerThatAMinorityDoesNotKnowGoesOnAsAReader) {
   EXPECT_TRUE(writer(third).try_lock_for(patience));
 }
 
-TEST_F(RedlockSharing, ForceEndsAllWhoReadOrTheOneThatIsMeant) {
-  Client one = ready_client();
-  Client other = ready_client();
-  Lock first = reader(one, 1'500ms);
-  Lock second = reader(other, 1'500ms);
-  ASSERT_TRUE(first.try_lock_for(patience));
-  ASSERT_TRUE(second.try_lock_for(patience));
-  ASSERT_NE(first.token(), second.token());
-  ASSERT_TRUE(redlock::force_release(servers().url(), "a", patience, second.token()));
-  EXPECT_TRUE(eventually([&] { return second.lost().stop_requested(); }));
-  EXPECT_FALSE(first.lost().stop_requested());
-  EXPECT_FALSE(redlock::force_release(servers().url(), "a", patience, second.token()));
-  second.unlock();
-  ASSERT_TRUE(second.try_lock_for(patience));
-  const std::optional<Holder> ended = redlock::force_release(servers().url(), "a", patience);
-  ASSERT_TRUE(ended);
-  EXPECT_EQ(ended->mode, Mode::shared);
-  EXPECT_EQ(ended->label, "reads");
-  EXPECT_TRUE(eventually([&] { return first.lost().stop_requested(); }));
-  EXPECT_TRUE(eventually([&] { return second.lost().stop_requested(); }));
-  Client third = client();
-  EXPECT_TRUE(writer(third).try_lock_for(patience));
-}
-
 TEST_F(RedlockSharing, LeavesNothingOfManyReaders) {
   Client one = ready_client();
   Client other = ready_client();

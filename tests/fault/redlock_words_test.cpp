@@ -4,7 +4,7 @@
 // Method: the backend alone, which nobody has ask again, and votes that the test gives by hand.
 #include "fault/redlock_fixture.hpp"
 #include "redlock/redlock_backend.hpp"
-#include "remote/one_shot.hpp"
+#include "support/one_shot_host.hpp"
 
 #include <initializer_list>
 #include <memory>
@@ -36,7 +36,7 @@ TEST_F(RedlockWords, OfAServerThatTheHolderHasNotAreHeardAsWell) {
   static_cast<void>(servers(3));
   for (const std::size_t i : {0U, 1U}) ASSERT_NO_FATAL_FAILURE(vote(i, "holder"));
   ASSERT_NO_FATAL_FAILURE(vote(2, "other"));
-  remote::OneShotHost host;
+  test::OneShotHost host;
   redlock::RedlockBackend backend(redlock::Settings::parse(servers().url()));
   backend.start(host);
   const auto asked = std::make_shared<Acquisition>(Acquisition::Request{
@@ -61,7 +61,7 @@ TEST_F(RedlockWords, OfAServerWhoseInboxComesUpDuringARoundAreHeardAsWell) {
   proxied();
   for (const std::size_t i : {0U, 1U}) ASSERT_NO_FATAL_FAILURE(vote(i, "holder"));
   ASSERT_NO_FATAL_FAILURE(vote(2, "other"));
-  remote::OneShotHost host;
+  test::OneShotHost host;
   redlock::RedlockBackend backend(redlock::Settings::parse(servers().url()));
   backend.start(host);
   const auto commands = [&](std::size_t server) { return servers().proxy(server).commands(); };

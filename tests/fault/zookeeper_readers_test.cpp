@@ -89,22 +89,6 @@ TEST_F(ZooKeeperReaders, AreToldToAdministrators) {
   EXPECT_EQ(reader.release(), Released::was_lost);
 }
 
-TEST_F(ZooKeeperReaders, AreAllEndedByForce) {
-  std::vector<Client> clients;
-  std::vector<Lock> readers;
-  for (int i = 0; i < 4; ++i) {
-    clients.push_back(client());
-    readers.push_back(clients.back().make_lock("a", zookeeper_reading));
-    ASSERT_TRUE(readers.back().try_lock_for(patience));
-  }
-  Client other = client();
-  EXPECT_EQ(other.force_release("a", {.wait = patience}).size(), 1U);
-  Lock writer = other.make_lock("a", zookeeper_writing);
-  EXPECT_TRUE(writer.try_lock());
-  for (Lock& reader : readers) EXPECT_EQ(reader.release(), Released::was_lost);
-  EXPECT_EQ(writer.release(), Released::released);
-}
-
 // A hold of each, in each naming, whose waiter comes before the owner reads on, or behind that.
 TEST_F(ZooKeeperReaders, AnOwnerThatReadsOnLeavesNoGap) {
   for (const char* const naming : all_namings) {

@@ -42,9 +42,6 @@ class Relay : public Backend {
   }
   void list(const std::shared_ptr<Listing>& operation) override { behind_->list(operation); }
   void queue(const std::shared_ptr<QueueLook>& operation) override { behind_->queue(operation); }
-  void force_release(const std::shared_ptr<ForcedRelease>& operation) override {
-    behind_->force_release(operation);
-  }
   void check(const std::shared_ptr<Check>& operation) override { behind_->check(operation); }
   bool wait(mortise::Operation& operation, std::uint32_t seen,
             std::chrono::nanoseconds at_most) override {

@@ -105,9 +105,6 @@ class ProbedBackend final : public Backend {
   void queue(const std::shared_ptr<QueueLook>& operation) override {
     if (!severed()) backend_->queue(operation);
   }
-  void force_release(const std::shared_ptr<ForcedRelease>& operation) override {
-    if (!severed()) backend_->force_release(operation);
-  }
   void check(const std::shared_ptr<Check>& operation) override {
     if (!severed()) backend_->check(operation);
   }

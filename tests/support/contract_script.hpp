@@ -26,7 +26,7 @@ struct Script {
   std::function<void(const std::shared_ptr<Release>&)> on_release;
   std::function<void(const std::shared_ptr<Renewal>&)> on_renew;
   std::function<void(const std::shared_ptr<Check>&)> on_check;  ///< by default it is answered
-  std::function<void(const std::shared_ptr<ForcedRelease>&)> on_force;
+  std::function<void(const std::shared_ptr<QueueLook>&)> on_queue;
   std::function<void()> on_stop;
   Capabilities can{.leases = Support::yes, .fencing = Support::yes};
 
@@ -97,8 +97,8 @@ class ScriptedBackend final : public Backend {
   void inspect(const std::shared_ptr<Inspection>& operation) override {
     operation->answered(std::nullopt);
   }
-  void force_release(const std::shared_ptr<ForcedRelease>& operation) override {
-    if (script_->on_force) script_->on_force(operation);
+  void queue(const std::shared_ptr<QueueLook>& operation) override {
+    if (script_->on_queue) script_->on_queue(operation);
   }
   void check(const std::shared_ptr<Check>& operation) override {
     if (script_->on_check) return script_->on_check(operation);

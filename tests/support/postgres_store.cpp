@@ -49,6 +49,8 @@ class Schemas {
     if (back_.size() < 3) {
       const std::string name = "store_" + std::to_string(++made_);
       postgres::migrate(server_.owner_url(), {.schema = name, .role = test::postgres_application});
+      server_.talk().run("grant execute on function " + name + ".force_release to " +
+                         test::postgres_application);
       return name;
     }
     std::string name = std::move(back_.front());
@@ -153,13 +155,14 @@ BackendUnderTest postgres_backend(PostgresWay way, const std::string& parameters
                                        Quality::permits,        Quality::lists,
                                        Quality::lists_once,     Quality::lists_long_names,
                                        Quality::queues,         Quality::queues_of_many,
-                                       Quality::queues_of_both, Quality::waiters}
+                                       Quality::queues_of_both, Quality::waiters,
+                                       Quality::forces}
                             : std::set{Quality::leases,        Quality::once,
                                        Quality::min_hold,      Quality::shared,
                                        Quality::permits,       Quality::lists,
                                        Quality::lists_once,    Quality::lists_long_names,
                                        Quality::queues,        Quality::queues_of_many,
-                                       Quality::queues_of_both};
+                                       Quality::queues_of_both, Quality::forces};
   if (!fair && way == PostgresWay::pooled) qualities.insert(Quality::chance);
   return {
       .name = word_for(way),

@@ -125,7 +125,7 @@ TEST_F(MemoryStoreShared, AReleaseFreesWhatALateCopyOfItsAttemptHasTaken) {
   clock_->advance(2s);
   const std::uint64_t second = ask(a);
   ASSERT_GT(second, first);
-  EXPECT_EQ(store_->release(hold(a, first), true), Released::was_lost);
+  EXPECT_EQ(store_->release(hold(a, first), Store::Ends::grant), Released::was_lost);
   EXPECT_TRUE(store_->inspect("a")) << "that grant alone";
   EXPECT_EQ(store_->release(hold(a, first)), Released::was_lost);
   EXPECT_FALSE(store_->inspect("a"));

@@ -49,7 +49,7 @@ TEST_F(MemoryStore, AReleaseFreesWhatALateCopyOfItsAttemptHasTaken) {
 
 TEST_F(MemoryStore, OneGrantIsGivenBackAlone) {
   take_twice();
-  EXPECT_EQ(store_->release(hold(first_), true), Released::was_lost);
+  EXPECT_EQ(store_->release(hold(first_), Store::Ends::grant), Released::was_lost);
   EXPECT_TRUE(store_->inspect("a"));
   EXPECT_EQ(store_->release(hold(second_)), Released::released);
   EXPECT_FALSE(store_->inspect("a"));

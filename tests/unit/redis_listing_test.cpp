@@ -131,12 +131,29 @@ TEST(RedisListing, WhoHoldsItWithOthersIsToldEach) {
 TEST(RedisListing, AFreeLockHasNoHolderAndAStrangersHasNoToken) {
   EXPECT_TRUE(
       parse_queue("0 0 E 1700000000500000 0 0 1700000000000000 0 ").value().holders.empty());
+  std::vector<HoldMark> marks;
   const auto theirs =
-      parse_queue("0 0 O 1700000000500000 100000 0 -1700000000000000 0 redisson u:1").value();
+      parse_queue("0 0 O 1700000000500000 100000 0 -1700000000000000 0 redisson u:1", &marks)
+          .value();
   ASSERT_EQ(theirs.holders.size(), 1U);
   EXPECT_EQ(theirs.holders[0].label, "redisson u:1");
   EXPECT_EQ(theirs.holders[0].token, Token());
   EXPECT_FALSE(theirs.holders[0].age);
+  ASSERT_EQ(marks.size(), 1U);
+  EXPECT_EQ(marks[0].mark, "-1700000000000000 u:1") << "by which its release by force knows it";
+}
+
+TEST(RedisListing, OneHoldIsToldAsAQueue) {
+  EXPECT_TRUE(parse_hold("E 1700000000500000 0 0 1700000000000000 0 ").value().holders.empty());
+  const auto one = parse_hold("O 1700000000500000 9000000 0 *1700000000400000 1700000000000000 1 me");
+  ASSERT_TRUE(one);
+  ASSERT_EQ(one->holders.size(), 1U);
+  EXPECT_EQ(one->holders[0].label, "me");
+  EXPECT_EQ(one->holders[0].mode, Mode::shared);
+  EXPECT_EQ(one->holders[0].token, token_of(1'700'000'000'000'000U));
+  EXPECT_EQ(one->waiters_in_all, 1U);
+  EXPECT_FALSE(parse_hold("0 0 E 1700000000500000 0 0 1 0 "));
+  EXPECT_FALSE(parse_hold("R"));
 }
 
 TEST(RedisListing, WhatIsNoQueueIsNone) {

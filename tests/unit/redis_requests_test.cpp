@@ -174,18 +174,14 @@ TEST_F(RedisRequestsTest, InspectAndForceRelease) {
   EXPECT_THAT(words_of([&](auto& out) { requests_.check(out, {}); }),
               ElementsAre("EVALSHA", std::string(scripts::inspect.sha), "1", "m:{mortise.check}",
                           "", "f", "w"));
-  const auto force = [&](const char* found, Token of = {}) {
-    return words_of([&](auto& out) {
-      unfair_.force_release(out, {.whole = true}, ForcedRelease("a", of),
-                            Answer::parse(found).value());
-    });
+  const auto force = [&](const std::string& mark) {
+    const FoundHold found{.hold = {.name = "a", .number = 7}, .mark = mark};
+    return words_of([&](auto& out) { unfair_.force_release(out, {.whole = true}, found); });
   };
   const std::string text(scripts::force_release.text);
-  EXPECT_THAT(force("O 9 5 0 7 0 x"), ElementsAre("EVAL", text, "1", "m:{a}", "", "u", "7"));
-  EXPECT_THAT(force("O 9 5 0 -7 0 x"), ElementsAre("EVAL", text, "1", "m:{a}", "", "u", "-7"));
-  EXPECT_THAT(force("O 9 5 0 7 0 x", Token(7 * 1'024)),
-              ElementsAre("EVAL", text, "1", "m:{a}", "", "u", "7", "1"))
-      << "that one alone";
+  EXPECT_THAT(force(""), ElementsAre("EVAL", text, "1", "m:{a}", "", "u", "7", "1"));
+  EXPECT_THAT(force("-6 u:1"), ElementsAre("EVAL", text, "1", "m:{a}", "", "u", "-6 u:1", "1"))
+      << "Redisson's";
 }
 
 TEST_F(RedisRequestsTest, WhatIsAskedOfASemaphoreOrAKeyIsAskedOfItsOwnRedisKey) {
@@ -205,12 +201,13 @@ TEST_F(RedisRequestsTest, WhatIsAskedOfASemaphoreOrAKeyIsAskedOfItsOwnRedisKey) 
   EXPECT_THAT(queue(with_java_, Mode::permit),
               ElementsAre("EVALSHA", of_locks, "1", "m:{a}#", "", "f", "9"))
       << "Redisson knows of none";
-  const ForcedRelease forced("a", Token(7 * 1'024), Mode::once);
+  const QueueLook meant("a", 9, Mode::once, token_of(7));
   EXPECT_THAT(
-      words_of([&](auto& out) { requests_.inspect(out, {}, forced); }),
+      words_of([&](auto& out) { requests_.waiters(out, {}, meant); }),
       ElementsAre("EVALSHA", std::string(scripts::once::inspect.sha), "1", "m:{a}!", "", "f", "7"));
   EXPECT_THAT(words_of([&](auto& out) {
-                requests_.force_release(out, {}, forced, Answer::parse("O 9 5 0 7 0 x").value());
+                requests_.force_release(
+                    out, {}, {.hold = {.name = "a", .number = 7, .mode = Mode::once}});
               }),
               ElementsAre("EVALSHA", std::string(scripts::once::force_release.sha), "1", "m:{a}!",
                           "", "f", "7", "1"));

@@ -1,6 +1,6 @@
--- Ends holds of a name, whoever has them: their next renewal and their release find nothing, their guard() fails from
--- now on, and every later number is larger. A transaction that has a guard() already still commits, and nobody takes
--- the name over before. Of those who share it all up to a number, one alone where that is below zero, or all.
+-- Ends the hold of a name with that number, or all of them if there is no number. The renewal and the release of the
+-- owner find nothing, its guard() fails from now on, and every later number is larger. A transaction that has a guard()
+-- already still commits, and no other client gets the name before that.
 --
 -- Who shared it stays until somebody joins, as those do who have lapsed: it is told from what was released.
 CREATE OR REPLACE FUNCTION @schema@.expel@of@(the_name bytea, of_number bigint)
@@ -20,11 +20,11 @@ BEGIN
     RETURN;
   END IF;
   t := clock_timestamp();
-  IF l.expires_at <= t OR (of_number IS NOT NULL AND l.lease <> 0 AND l.number <> abs(of_number)) THEN RETURN; END IF;
+  IF l.expires_at <= t OR (of_number IS NOT NULL AND l.lease <> 0 AND l.number <> of_number) THEN RETURN; END IF;
   IF l.lease = 0 THEN
     UPDATE @schema@.@share@ SET expires_at = t
      WHERE name = the_name AND attempt <> '' AND expires_at > t
-       AND (of_number IS NULL OR number = -of_number OR number <= of_number);
+       AND (of_number IS NULL OR number = of_number);
     IF NOT FOUND THEN RETURN; END IF;
     SELECT coalesce(max(expires_at), ends) INTO ends
       FROM @schema@.@share@ WHERE name = the_name AND attempt <> '' AND expires_at > t;

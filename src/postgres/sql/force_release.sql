@@ -2,9 +2,9 @@
 -- of that name, and tells those who wait, as those expect who call it by hand, and the clients of version 3. On disk
 -- before it is told. A key whose run it ends stays pending.
 --
--- `of_number`, `of_permit`, `of_run`: holds of the lock and of the semaphore, and the run of the key, as expel() says,
--- and no others, so that it may be said again where the answer was lost, and may come late, when the next one has the
--- name; 0 or nothing: none. Whoever says that calls wake() then, for what release.sql says of NOTIFY.
+-- `of_number`, `of_permit`, `of_run`: ends only that hold of the lock, of the semaphore, or that run of the key. So the
+-- call may be repeated when its answer was lost, and may come late, when the next client has the name; 0 means none.
+-- A client that passes a number calls wake() afterwards, for what release.sql says of NOTIFY.
 --
 -- Returns  who held it, as inspect.sql does; no row where nobody did; error 55P03 while the row is locked
 CREATE OR REPLACE FUNCTION @schema@.force_release(

@@ -2,7 +2,6 @@
 // force_release.sql, and expel.sql.
 #include "simulation/postgres/functions.hpp"
 
-#include <cstdlib>
 #include <utility>
 
 namespace simulation::postgres {
@@ -11,7 +10,7 @@ namespace {
 /// @return whether it ends that one
 bool meant(const LockRow& share, std::optional<std::int64_t> of_number, Moment t) {
   if (share.attempt.empty() || share.expires_at <= t) return false;
-  return !of_number || share.number == -*of_number || share.number <= *of_number;
+  return !of_number || share.number == *of_number;
 }
 
 Task<void> expel(Session& session, const std::string& name, std::optional<std::int64_t> of_number,
@@ -28,7 +27,7 @@ Task<void> expel(Session& session, const std::string& name, std::optional<std::i
   LockRow row = session.row(*tuple);
   const bool shared = row.lease == 0;
   if (row.expires_at <= t) co_return;
-  if (of_number && !shared && row.number != std::abs(*of_number)) co_return;
+  if (of_number && !shared && row.number != *of_number) co_return;
   std::vector<Value> values{Value::of(Type::int8, row.number),
                             Value::of(Type::moment, row.expires_at), Value::binary(row.label),
                             Value::of(Type::moment, t)};

@@ -144,9 +144,9 @@ class Questions {
     const std::size_t of = chance(30) ? 0 : 1 + pick(3);
     const std::string arguments = std::string("($1, $2, $3, $4").substr(0, 3 + 4 * of) + ")";
     std::vector<std::int64_t> number;
-    for (std::size_t i = 0; i < of; ++i) number.push_back(chance(40) ? -its.number : its.number);
+    number.assign(of, its.number);
     if (of == 3) {
-      if (const auto run = committed(run_name(its.name))) number[2] = -run->number;
+      if (const auto run = committed(run_name(its.name))) number[2] = run->number;
     }
     if (of > 1 && chance(40)) number[pick(of)] = 0;
     Question question =

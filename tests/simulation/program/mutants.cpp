@@ -46,6 +46,9 @@ std::vector<Kind> kinds_of(std::string_view name) {
   if (name.starts_with("redlock.")) return {Kind::redlock};
   if (name.starts_with("zookeeper.")) return {Kind::zookeeper};
   if (name.starts_with("postgres.")) return {Kind::postgres};
+  // Administrators are there only, and those of some stores lose answers.
+  if (name == "core.force_ends_one_hold") return {Kind::redlock, Kind::zookeeper};
+  if (name == "core.force_takes_the_next") return {Kind::redis, Kind::zookeeper};
   // By other ways the servers tell as well, by themselves.
   if (name == "core.news_lies_unread") return {Kind::redlock};
   // One clock and no connections: what these do there is right.

@@ -47,7 +47,7 @@ class Callers {
       case 6: vote(); break;
       case 7: call(shipped::inspect, {"", mode_ + life_}); break;
       case 8:
-        if (below(3) == 0) call(shipped::force_release, {"", mode_ + life_, last_grant()});
+        if (below(3) == 0) call(shipped::force_release, {"", mode_ + life_, last_grant(), "1"});
         break;
       case 9:
       case 10: renew(); break;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "simulation/scene/redis_administrators.hpp"
+#include "support/force.hpp"
 
 #include <mortise/redis.hpp>
 
@@ -23,7 +24,7 @@ std::string number_in(std::string_view answer) {
   return word;
 }
 
-/// @return whether it tells of several who read: those with no larger number have lost it.
+/// @return whether it tells of several who read, of whom one has lost it.
 bool is_of_readers(const std::string& number) {
   return number.starts_with('*') || number.starts_with('+');
 }
@@ -47,7 +48,7 @@ void RedisAdministrators::begin(const std::string& url, const std::string& name,
   one_shots_[&administrator].loses = loses;
   room_.world.spawn(administrator, [url, name] {
     try {
-      mortise::redis::force_release(url, name, patience);
+      mortise::test::force_release(mortise::redis::backend(url), name, patience);
     } catch (const mortise::Error&) {
       // Its own connection suffers like everybody's.
     }
@@ -60,17 +61,20 @@ void RedisAdministrators::runs(const redis::ScriptRun& run) {
   const auto found = one_shots_.find(&from->process());
   if (found == one_shots_.end()) return;
   OneShot& one_shot = found->second;
-  if (run.arguments.size() == 3 && run.answer.starts_with("O ")) look_at_end(one_shot, run);
+  if (run.arguments.size() == 4 && run.answer.starts_with("O ")) look_at_end(one_shot, run);
   if (!luck_.chance(one_shot.loses)) return;
   room_.world.after(on_its_way, [this, id = run.connection] {
     if (Connection* const connection = room_.network.find(id)) connection->cut(true);
   });
 }
 
-// S3: a call ends one hold, and it is the one that the call has found, however often it is said.
+// S3: a call ends one hold, or those of all who read, and each is one that the call has found,
+// however often it is said.
 void RedisAdministrators::look_at_end(OneShot& one_shot, const redis::ScriptRun& run) const {
-  if (++one_shot.ended > 1) judge->blame("S3", "a release by force has ended two holds");
   const std::string number = number_in(run.answer);
+  if (!is_of_readers(number) && ++one_shot.ended > 1) {
+    judge->blame("S3", "a release by force has ended two holds");
+  }
   // Of a hold of Redisson's it is also said whose it is, which the answer does not repeat.
   const std::string about(run.arguments[2]);
   if (number == about.substr(0, about.find(' ')) || is_of_readers(number)) return;

@@ -28,7 +28,7 @@ class RedisAdministrators {
   /// One call.
   struct OneShot {
     double loses = 0;  // how often an answer is lost
-    int ended = 0;     // holds
+    int ended = 0;     // holds of owners
   };
   void begin(const std::string& url, const std::string& name, double loses);
   void look_at_end(OneShot& one_shot, const redis::ScriptRun& run) const;

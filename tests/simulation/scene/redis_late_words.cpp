@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "simulation/scene/redis_late_words.hpp"
+#include "support/force.hpp"
 
 #include <mortise/redis.hpp>
 
@@ -126,7 +127,7 @@ void RedisLateWords::renew_what_was_taken(Process& process, mortise::Client& cli
   if (Connection* const its = inbox_of(process)) {
     its->stall(Connection::Way::down, world.now() + lease);
   }
-  mortise::redis::force_release(url_, taken, lease);
+  mortise::test::force_release(mortise::redis::backend(url_), taken, lease);
   mortise::Client other(mortise::redis::backend(url_));
   mortise::Lock next = other.make_lock(taken, {.lease = lease});
   next.lock();

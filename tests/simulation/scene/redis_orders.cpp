@@ -103,7 +103,7 @@ void RedisOrders::take(const std::string& key, Nanos after) {
     if (!host_.up() || host_.paused_until() > room_.world.now()) return;
     administrator_.comes();
     const std::string whose = std::to_string(server_.lock(key).number);
-    administrator_.run(mortise::redis::scripts::force_release, key, {"", "f", whose});
+    administrator_.run(mortise::redis::scripts::force_release, key, {"", "f", whose, "1"});
     administrator_.goes();
   });
 }

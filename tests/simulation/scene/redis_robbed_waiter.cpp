@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "simulation/scene/redis_robbed_waiter.hpp"
+#include "support/force.hpp"
 
 #include <mortise/redis.hpp>
 
@@ -56,7 +57,7 @@ void RedisRobbedWaiter::rob(mortise::Lock& lock) {
   const bool grant_first = order_ == Order::grant_first;
   inbox->stall(Connection::Way::down, world.now() + lease);
   lock.unlock();
-  mortise::redis::force_release(url_, name, lease);
+  mortise::test::force_release(mortise::redis::backend(url_), name, lease);
   lock.lock();
   holds_ = true;
   // From its next question on.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "simulation/scene/redis_twice_granted.hpp"
+#include "support/force.hpp"
 
 #include <mortise/redis.hpp>
 
@@ -70,7 +71,7 @@ void RedisTwiceGranted::take_the_grant() {
   Connection* const inbox = inbox_of(*waiter_);
   if (commands == nullptr || inbox == nullptr) return;
   if (random_.chance(0.5)) inbox->stall(Connection::Way::down, room_.world.now() + to_find_out);
-  mortise::redis::force_release(url_, name, lease);
+  mortise::test::force_release(mortise::redis::backend(url_), name, lease);
   std::this_thread::sleep_for(to_arrive);
   lost_ = true;
   commands->flow();

@@ -4,6 +4,7 @@
 #include <mortise/redlock.hpp>
 
 #include "simulation/scene/bounds.hpp"
+#include "support/force.hpp"
 
 #include <chrono>
 #include <utility>
@@ -54,9 +55,9 @@ void RedlockAdministrators::take(const std::string& url, std::size_t which, Nano
   room_.world.spawn(administrator, [this, url, which] {
     const Holders held = holders_of(which);
     try {
-      if (mortise::redlock::force_release(url, lock_name(which), patience)) {
-        look_at_rest(which, held);
-      }
+      const auto ended = mortise::test::force_release(mortise::redlock::backend(url),
+                                                      lock_name(which), patience);
+      if (!ended.empty()) look_at_rest(which, held);
     } catch (const mortise::Error&) {
       // Its own connections suffer like everybody's.
     }

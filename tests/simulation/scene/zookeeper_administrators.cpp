@@ -6,6 +6,7 @@
 #include "simulation/scene/bounds.hpp"
 #include "simulation/zookeeper/jute.hpp"
 #include "simulation/zookeeper/numbers.hpp"
+#include "support/force.hpp"
 #include "zookeeper/lock_path.hpp"
 #include "zookeeper/queue.hpp"
 
@@ -55,7 +56,9 @@ void ZooKeeperAdministrators::begin(const std::string& url, const std::string& n
   room_.world.spawn(administrator, [this, url, name] {
     const std::set<std::string> held = holders_with(mortise::zookeeper::lock_path("/locks", name));
     try {
-      if (mortise::zookeeper::force_release(url, name, patience)) look_at_rest(held);
+      const auto ended =
+          mortise::test::force_release(mortise::zookeeper::backend(url), name, patience);
+      if (!ended.empty()) look_at_rest(held);
     } catch (const mortise::Error&) {
       // Its own connection suffers like everybody's.
     }

@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What administrators ask of a quorum. The end of a hold is that which its own client would bring:
-// first a majority tells whose hold it is, and then every server is told that its attempt is over,
-// whatever number it has there. From then on a server has no vote for it, and takes none up again:
-// a request for one that was sent before is refused there (see release.lua). So as soon as a
-// majority has done that, no majority can renew the hold any more, and its client is told at its
-// next renewal. Servers that cannot be reached are told when they come back, as long as this client
-// lives; else their votes end with their lease, a minority as they are. Parts of RedlockBackend.
-#include "base/mutant.hpp"
+// What administrators ask of a quorum. Who holds a name is what a majority of votes says; to end a
+// hold by force is what its own client would do, see RedlockBackend::release(). Parts of
+// RedlockBackend.
 #include "core/figures.hpp"
 #include "redlock/redlock_backend.hpp"
 
@@ -21,8 +16,6 @@ namespace mortise::redlock {
 using redis::Answer;
 
 namespace {
-
-Token token_of(const HoldId& hold) { return Token(hold.number * core::tokens_in_a_grant); }
 
 /// @return the servers that have told of a vote for that attempt.
 NodeSet nodes_of(const Looking& looking, const AttemptId& attempt) noexcept {
@@ -58,16 +51,13 @@ void RedlockBackend::list(const std::shared_ptr<Listing>& operation) {
 }
 
 void RedlockBackend::queue(const std::shared_ptr<QueueLook>& operation) {
-  operation->failed({Errc::unsupported, describe() +
-                                            ": there is no queue, because the next majority "
-                                            "decides; ask holder() for the holder"});
-}
-
-void RedlockBackend::force_release(const std::shared_ptr<ForcedRelease>& operation) {
-  if (!open(*operation)) return;
-  const auto looking = std::make_shared<Looking>(operation);
-  looking->forced = operation;
-  look(looking);
+  if (!operation->identifies()) {
+    operation->failed({Errc::unsupported, describe() +
+                                              ": there is no queue, because the next majority "
+                                              "decides; ask holder() for the holder"});
+  } else if (open(*operation)) {
+    look(std::make_shared<Looking>(operation));
+  }
 }
 
 /// @return the answer behind the holds; nothing = it makes no sense
@@ -106,10 +96,10 @@ bool RedlockBackend::may_name_more(const Looking& looking) const {
 
 /// Of two attempts one may have the number of the other: it is attempts that are ended. A server
 /// that cannot be reached may have made the majority of one: then that one holds.
-/// @return those that a majority has voted for, and that are meant, as one of these servers names
-/// them
-std::vector<Looking::Vote> RedlockBackend::holds_to_end(const Looking& looking) const {
+/// @return those that a majority has voted for, as one of these servers names them
+std::vector<Looking::Vote> RedlockBackend::holds_of(const Looking& looking) const {
   const std::size_t silent = quorum_.nodes - looking.answers.size();
+  const std::uint64_t meant = number_of(looking.queue->of());
   std::vector<Looking::Vote> all;
   for (const Looking::Vote& vote : looking.votes) {
     if (count(nodes_of(looking, vote.hold.attempt)) + silent < quorum_.majority()) continue;
@@ -122,63 +112,37 @@ std::vector<Looking::Vote> RedlockBackend::holds_to_end(const Looking& looking) 
     }
     // A vote that was given once more has no label, and one that came late another number.
     if (same->label.empty()) same->label = vote.label;
-    if (looking.forced->means(token_of(vote.hold))) same->hold.number = vote.hold.number;
+    if (vote.hold.number == meant) same->hold.number = meant;
   }
   return all;
 }
 
-void RedlockBackend::end_by_force(Looking& looking, const Holder& holder) {
-  const std::shared_ptr<ForcedRelease>& operation = looking.forced;
-  // Its caller was told that it may have been done, and may have taken the name since.
-  if (operation->done()) return;
+/// @param holder of whom a majority tells; of several who read, the first one, or the owner beside
+/// them
+void RedlockBackend::answer_holds(Looking& looking, const std::optional<Holder>& holder) {
+  if (!holder) return looking.queue->answered({});
   std::vector<Looking::Vote> holds;
   {
     const Lock lock(looking.mutex);
-    if (std::exchange(looking.ending, true)) return;  // another answer has come
-    holds = holds_to_end(looking);
+    holds = holds_of(looking);
   }
   if (holds.empty()) {
-    operation->failed({Errc::unavailable, describe() +
-                                              ": no majority agrees on the holder, so nothing was "
-                                              "released; call again"});
-    return;
+    return looking.queue->failed(
+        {Errc::unavailable, describe() + ": no majority agrees on the holder; call again"});
   }
-  const auto force = std::make_shared<Freeing::Force>();
-  force->operation = operation;
-  force->ended = holder;
-  // Of one hold a majority knows the number; of those who read each is asked by its own.
-  if (holds.size() > 1 || !operation->means(holder.token)) {
-    std::erase_if(
-        holds, [&](const Looking::Vote& vote) { return !operation->means(token_of(vote.hold)); });
-    if (holds.empty()) return operation->answered(std::nullopt);
-    // Where one of several is meant it is told, and not the one that is named first.
-    const Looking::Vote& first = holds.front();
-    if (operation->of() != Token{} && token_of(first.hold) != holder.token) {
-      force->ended->label = first.label;
-      force->ended->token = token_of(first.hold);
-      force->ended->mode = Mode::shared;  // an owner beside them is named first
-    }
+  NameQueue queue{.waiters_in_all = holder->waiters};
+  std::vector<HoldMark> marks;
+  for (const Looking::Vote& vote : holds) {
+    HolderEntry& entry = queue.holders.emplace_back();
+    entry.expires_in = holder->expires_in;
+    // Of one hold a majority knows the number; of those who read each is known by its own.
+    const bool first = holds.size() == 1 || token_of(vote.hold.number) == holder->token;
+    entry.label = first ? holder->label : vote.label;
+    entry.token = first ? holder->token : token_of(vote.hold.number);
+    entry.mode = first ? holder->mode : Mode::shared;
+    marks.push_back({.attempt = vote.hold.attempt});
   }
-  if (base::mutant("redlock.force_ends_one_reader")) holds.resize(1);
-  force->left.store(holds.size());
-  const Instant until = clock_->now() + holder.expires_in.value_or(core::longest_lease);
-  for (Looking::Vote& vote : holds) {
-    vote.hold.name = operation->name();
-    const auto freeing = std::make_shared<Freeing>(std::make_shared<Release>(std::move(vote.hold)),
-                                                   true, until + end_at_the_servers);
-    freeing->forced = force;
-    tell_all({.freeing = freeing, .maybe = everywhere(), .known = true});
-  }
-}
-
-/// @return whether that is what it is: then it is answered as soon as a majority has heard of it
-bool RedlockBackend::judge_forced(Freeing& freeing) {
-  if (!freeing.forced) return false;
-  if (count(freeing.tally.yes | freeing.tally.no) < quorum_.majority()) return true;
-  freeing.awaited.end();
-  if (std::exchange(freeing.heard, true)) return true;
-  if (--freeing.forced->left == 0) freeing.forced->operation->answered(freeing.forced->ended);
-  return true;
+  looking.queue->answered(std::move(queue), std::move(marks));
 }
 
 }  // namespace mortise::redlock

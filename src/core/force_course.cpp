@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+// Which holds a forced release ends, and when it is over.
+#include "core/force_course.hpp"
+
+#include "base/mutant.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace mortise::core {
+namespace {
+
+// A store answers so many in one bounded look, also where labels are long.
+constexpr std::size_t holds_at_a_time = 500;
+// The one that is meant may be anywhere among the permits of a semaphore.
+constexpr std::size_t holds_to_find_one_among = 100'000;
+
+}  // namespace
+
+std::size_t ForceCourse::limit() const noexcept {
+  return of_ ? holds_to_find_one_among : holds_at_a_time;
+}
+
+// The store knows only the grant of a token, and not how often the client passed the hold on.
+ForceCourse::Action ForceCourse::step(Found event) {
+  if (event.failure) {
+    failure_ = std::move(event.failure);
+    return report();
+  }
+  holds_ = std::move(event.holds);
+  more_ = !of_ && holds_.size() >= limit();
+  if (!newest_) {
+    newest_ = 0;
+    for (const FoundHold& each : holds_) newest_ = std::max(*newest_, each.hold.number);
+  }
+  std::erase_if(holds_, [&](const FoundHold& each) {
+    const bool meant = !of_ || number_of(of_) == number_of(each.holder.token);
+    return !meant || each.hold.number > *newest_;
+  });
+  if (base::mutant("core.force_ends_one_hold") && holds_.size() > 1) holds_.resize(1);
+  if (holds_.empty()) return report();
+  answers_ = 0;
+  return {.what = Do::end};
+}
+
+ForceCourse::Action ForceCourse::step(Sent event) {
+  sent_ = event.sent;
+  if (event.failure) failure_ = std::move(event.failure);
+  if (sent_ > 0) return {.what = Do::await};
+  return report();
+}
+
+ForceCourse::Action ForceCourse::step(const Ended& event) {
+  if (event.failure) {
+    if (!failure_) failure_ = event.failure;
+  } else if (event.outcome != Released::was_lost) {
+    ended_.push_back(std::move(holds_[answers_].holder));
+  }
+  if (event.outcome != Released::released && base::mutant("core.force_takes_the_next")) {
+    newest_.reset();
+    return start();
+  }
+  if (++answers_ < sent_) return {.what = Do::await, .which = answers_};
+  if (failure_ || !more_) return report();
+  if (event.now < until_) return start();
+  failure_ = {Errc::in_doubt, "the time was up before all holds were ended; call again"};
+  return report();
+}
+
+ForceCourse::Action ForceCourse::report() {
+  if (failure_ && !ended_.empty()) failure_.code = Errc::in_doubt;
+  return {};
+}
+
+}  // namespace mortise::core
