@@ -63,7 +63,7 @@ class MORTISE_API QueueLook : public Operation {
     identifies_ = true;
   }
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
-  /// The largest number of holders, and of waiters.
+  /// The largest number of holders, and of waiters: 1 to `longest_page`, or more if `identifies()`.
   [[nodiscard]] std::size_t limit() const noexcept { return limit_; }
   /// The kind of the name: `exclusive` (a lock), `permit` or `once`.
   [[nodiscard]] Mode mode() const noexcept { return mode_; }

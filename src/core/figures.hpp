@@ -2,6 +2,8 @@
 // The library's figures in one place, and the inequalities between them.
 #pragma once
 
+#include <mortise/token.hpp>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -51,6 +53,10 @@ inline constexpr std::size_t renewal_batch = 128;
 
 /// Token = grant number x this + number of the hand-over inside the process.
 inline constexpr std::uint64_t tokens_in_a_grant = 1024;
+/// @return the number of the grant that a token belongs to.
+[[nodiscard]] constexpr std::uint64_t number_of(Token token) noexcept {
+  return token.value() / tokens_in_a_grant;
+}
 /// Of one semaphore: whoever comes counts those that are held.
 inline constexpr std::uint32_t most_permits = 10'000;
 inline constexpr std::uint32_t longest_turn = 1000;

@@ -3,6 +3,7 @@
 #include "core/force_course.hpp"
 
 #include "base/mutant.hpp"
+#include "core/figures.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -290,8 +290,7 @@ void Link::release(const std::shared_ptr<Release>& operation) {
   const Instant asked = clock_->now();
   if (successor && !successor->done()) asks(successor, asked);
   deliver(Store::Message::request, [self = shared_from_this(), operation, asked] {
-    const auto ends =
-        operation->found() != nullptr ? Store::Ends::by_force : Store::Ends::attempt;
+    const auto ends = operation->found() != nullptr ? Store::Ends::by_force : Store::Ends::attempt;
     const Released outcome =
         self->store_->release(operation->hold(), ends, operation->conclusion().get());
     std::optional<Answer> next;

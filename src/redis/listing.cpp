@@ -209,8 +209,8 @@ bool take_holders(std::string_view& text, std::vector<HeldWithOthers>& holders) 
 /// @return what inspect.lua has answered; nothing = it makes no sense
 std::optional<Answer> parse_inspection(std::string_view reply) {
   std::optional<Answer> answer = Answer::parse(reply);
-  const bool fits = answer && (answer->kind == Answer::Kind::held ||
-                               answer->kind == Answer::Kind::free);
+  const bool fits =
+      answer && (answer->kind == Answer::Kind::held || answer->kind == Answer::Kind::free);
   return fits ? std::move(answer) : std::nullopt;
 }
 

@@ -279,9 +279,7 @@ void RedisBackend::write(const Server& server, std::string& bytes, Call& call) {
       break;
     }
     case Call::Kind::renew: requests_.renew(bytes, passage, call.renewal().items()); break;
-    case Call::Kind::inspect:
-      requests_.inspect(bytes, passage, call.inspection()->name());
-      break;
+    case Call::Kind::inspect: requests_.inspect(bytes, passage, call.inspection()->name()); break;
     case Call::Kind::force:
       requests_.force_release(bytes, passage, *call.releasing().found());
       break;

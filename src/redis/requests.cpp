@@ -358,7 +358,7 @@ void Requests::list(std::string& out, const Passage& passage, const Listing& pag
 void Requests::waiters(std::string& out, const Passage& passage, const QueueLook& look) const {
   if (look.of()) {
     return append_asked(look.mode(), out, settings_, scripts::inspect, scripts::once::inspect,
-                        passage, look.name(), Digits(number_of(look.of())));
+                        passage, look.name(), Digits(core::number_of(look.of())));
   }
   append_asked(look.mode(), out, settings_, scripts::waiters, scripts::once::waiters, passage,
                look.name(), Digits(look.limit()));

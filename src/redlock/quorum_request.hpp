@@ -148,8 +148,8 @@ struct Freeing final : QuorumRequest {
   void give_up(const Failure& why) override { release->failed(why); }
 
   const std::shared_ptr<Release> release;
-  const bool known;     ///< its attempt has no other hold, or loses that as well
-  const Instant until;  ///< when it ends by itself; long ago where that is not known
+  const bool known;         ///< its attempt has no other hold, or loses that as well
+  const Instant until;      ///< when it ends by itself; long ago where that is not known
   const bool if_it_lapses;  ///< nobody has released it: it is told once the hold stands no more
   std::atomic<bool> untold{true};  ///< a server that it concerns was not told, nor is owed it
   Tally tally{};                   // under the mutex, as what follows

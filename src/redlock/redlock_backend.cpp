@@ -180,11 +180,11 @@ void RedlockBackend::release(const std::shared_ptr<Release>& operation) {
   ask(attempt);
 }
 
-// By force every server is told that the attempt is over, whatever number it has there. From then on
-// a server has no vote for it, and takes none up again: what its client has on its way is refused
-// there (see release.lua). So as soon as a majority has done that, no majority can renew the hold any
-// more. Servers that cannot be reached are told when they come back, as long as this client lives;
-// otherwise their votes, a minority, end with their lease.
+// By force every server is told that the attempt is over, whatever number it has there. From then
+// on a server has no vote for it, and takes none up again: what its client has on its way is
+// refused there (see release.lua). So as soon as a majority has done that, no majority can renew
+// the hold any more. Servers that cannot be reached are told when they come back, as long as this
+// client lives; otherwise their votes, a minority, end with their lease.
 Holds::End RedlockBackend::end_of(const std::shared_ptr<Release>& release) {
   const FoundHold* const found = release->found();
   if (found == nullptr) return holds_.end(release);

@@ -99,7 +99,7 @@ bool RedlockBackend::may_name_more(const Looking& looking) const {
 /// @return those that a majority has voted for, as one of these servers names them
 std::vector<Looking::Vote> RedlockBackend::holds_of(const Looking& looking) const {
   const std::size_t silent = quorum_.nodes - looking.answers.size();
-  const std::uint64_t meant = number_of(looking.queue->of());
+  const std::uint64_t meant = core::number_of(looking.queue->of());
   std::vector<Looking::Vote> all;
   for (const Looking::Vote& vote : looking.votes) {
     if (count(nodes_of(looking, vote.hold.attempt)) + silent < quorum_.majority()) continue;

@@ -52,7 +52,7 @@ std::vector<FoundHold> QueueLook::holds() const {
     const HoldMark mark = marks_.empty() ? HoldMark{} : marks_[holds.size()];
     holds.push_back({.hold = {.name = name_,
                               .attempt = mark.attempt,
-                              .number = number_of(each.token),
+                              .number = core::number_of(each.token),
                               .mode = each.mode},
                      .mark = mark.mark,
                      .holder = {.label = each.label,
@@ -144,8 +144,8 @@ core::ForceCourse::Sent end(ClientState& client, const std::vector<FoundHold>& h
   endings.clear();
   for (const FoundHold& each : holds) {
     Ending& ending = endings.emplace_back(client, each);
-    Failure failure = ending.question.send(
-        [&](Backend& backend) { backend.release(ending.release); });
+    Failure failure =
+        ending.question.send([&](Backend& backend) { backend.release(ending.release); });
     if (failure) return {.sent = endings.size() - 1, .failure = std::move(failure)};
   }
   return {.sent = endings.size()};
@@ -153,9 +153,8 @@ core::ForceCourse::Sent end(ClientState& client, const std::vector<FoundHold>& h
 
 core::ForceCourse::Ended await(Ending& ending, Instant until) {
   Failure failure = ending.question.wait(until - BootClock::now());
-  return {.failure = std::move(failure),
-          .outcome = ending.release->outcome(),
-          .now = BootClock::now()};
+  return {
+      .failure = std::move(failure), .outcome = ending.release->outcome(), .now = BootClock::now()};
 }
 
 Failure end_holds(ClientState& client, std::string_view name, const ForceOptions& options,
@@ -167,9 +166,9 @@ Failure end_holds(ClientState& client, std::string_view name, const ForceOptions
   }
   if (Failure none = check_space(client, options.mode)) return none;
   if (client.backend().capabilities().forces == Support::no) {
-    return {Errc::unsupported,
-            client.backend().describe() + ": it cannot end the hold of another client; terminate "
-                                          "the process that the label names"};
+    return {Errc::unsupported, client.backend().describe() +
+                                   ": it cannot end the hold of another client; terminate "
+                                   "the process that the label names"};
   }
   using core::ForceCourse;
   const Instant began = BootClock::now();  // real time: see ClientState::wait_done()

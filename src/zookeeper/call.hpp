@@ -143,10 +143,10 @@ struct Call {
     doubt_gone,   ///< such a node is removed
     inspect,      ///< the list
     inspect_head,
-    check,         ///< a node is made and removed, as of a lock
-    check_parent,  ///< a node above that
-    check_list,    ///< the list of those that are beside it
-    force_remove,  ///< the node of another client's hold
+    check,          ///< a node is made and removed, as of a lock
+    check_parent,   ///< a node above that
+    check_list,     ///< the list of those that are beside it
+    force_remove,   ///< the node of another client's hold
     shelf,          ///< how often something was removed from it, before what is kept is read
     recall,         ///< what is kept of a key, before anything is made
     kept,           ///< the same, with the list behind it

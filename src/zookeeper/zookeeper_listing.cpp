@@ -254,9 +254,8 @@ void ZooKeeperBackend::answer(const Call& call, Gathering& gathering) {
   const auto look = std::static_pointer_cast<QueueLook>(call.operation);
   std::vector<HoldMark> marks;
   NameQueue queue = queue_of(gathering, look->limit(), marks);
-  then([look, queue = std::move(queue), marks = std::move(marks)] {
-    look->answered(queue, marks);
-  });
+  then(
+      [look, queue = std::move(queue), marks = std::move(marks)] { look->answered(queue, marks); });
 }
 
 }  // namespace mortise::zookeeper

@@ -125,9 +125,9 @@ TEST_F(PostgresNotify, OfAnotherDatabaseDelaysNoReleaseByForce) {
     Notifier notifier(server());
     ASSERT_NO_FATAL_FAILURE(notifier.stop());
     std::vector<Holder> ended;
-    EXPECT_LT(own_duration_of(
-                  [&] { ended = test::force_release(server().owner_url(), "a", patience); }),
-              500ms);
+    EXPECT_LT(
+        own_duration_of([&] { ended = test::force_release(server().owner_url(), "a", patience); }),
+        500ms);
     ASSERT_EQ(ended.size(), 1U);
     EXPECT_EQ(ended.front().token, lock.token());
     ASSERT_TRUE(eventually([&] {

@@ -5,8 +5,8 @@
 // until it has asked.
 #include "fault/redis_fixture.hpp"
 #include "redis/redis_backend.hpp"
-#include "support/one_shot_host.hpp"
 #include "support/mutex_stop.hpp"
+#include "support/one_shot_host.hpp"
 
 #include <thread>
 

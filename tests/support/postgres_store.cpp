@@ -157,11 +157,11 @@ BackendUnderTest postgres_backend(PostgresWay way, const std::string& parameters
                                        Quality::queues,         Quality::queues_of_many,
                                        Quality::queues_of_both, Quality::waiters,
                                        Quality::forces}
-                            : std::set{Quality::leases,        Quality::once,
-                                       Quality::min_hold,      Quality::shared,
-                                       Quality::permits,       Quality::lists,
-                                       Quality::lists_once,    Quality::lists_long_names,
-                                       Quality::queues,        Quality::queues_of_many,
+                            : std::set{Quality::leases,         Quality::once,
+                                       Quality::min_hold,       Quality::shared,
+                                       Quality::permits,        Quality::lists,
+                                       Quality::lists_once,     Quality::lists_long_names,
+                                       Quality::queues,         Quality::queues_of_many,
                                        Quality::queues_of_both, Quality::forces};
   if (!fair && way == PostgresWay::pooled) qualities.insert(Quality::chance);
   return {

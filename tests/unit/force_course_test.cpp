@@ -35,7 +35,9 @@ struct Store {
   ForceCourse::Action find(ForceCourse& course) const { return course.step({.holds = holds}); }
 };
 
-ForceCourse::Action sent(ForceCourse& course) { return course.step({.sent = course.holds().size()}); }
+ForceCourse::Action sent(ForceCourse& course) {
+  return course.step({.sent = course.holds().size()});
+}
 ForceCourse::Action ended(ForceCourse& course, Released outcome, Instant now = {}) {
   return course.step(ForceCourse::Ended{.outcome = outcome, .now = now});
 }
@@ -120,7 +122,8 @@ TEST(ForceCourseTest, WhatWasOverBeforeIsNotReported) {
 
 TEST(ForceCourseTest, AQuestionWithoutAnAnswerHasEndedNothing) {
   ForceCourse course({}, until);
-  EXPECT_EQ(course.step(ForceCourse::Found{.failure = {Errc::unavailable, "down"}}).what, Do::report);
+  EXPECT_EQ(course.step(ForceCourse::Found{.failure = {Errc::unavailable, "down"}}).what,
+            Do::report);
   EXPECT_EQ(course.failure().code, Errc::unavailable);
 }
 

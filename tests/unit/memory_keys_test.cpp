@@ -38,7 +38,8 @@ class MemoryKeys : public ::testing::Test {
     const Answer answer = store_->acquire(mine, nullptr);
     ASSERT_TRUE(answer.grant);
     const Conclusion done = conclusion(answer.run, "done");
-    ASSERT_EQ(store_->release(hold_of(mine, answer), Store::Ends::attempt, &done), Released::released);
+    ASSERT_EQ(store_->release(hold_of(mine, answer), Store::Ends::attempt, &done),
+              Released::released);
   }
   [[nodiscard]] KeyState state(const std::string& key) {
     return store_->recall(key, Recollection::Kind::look)->state;
@@ -71,15 +72,18 @@ TEST_F(MemoryKeys, AConclusionThatIsSaidAgainFindsItself) {
   const Acquisition::Request mine = request("key");
   const Answer answer = store_->acquire(mine, nullptr);
   const Conclusion done = conclusion(answer.run, "done");
-  EXPECT_EQ(store_->release(hold_of(mine, answer), Store::Ends::attempt, &done), Released::released);
-  EXPECT_EQ(store_->release(hold_of(mine, answer), Store::Ends::attempt, &done), Released::released);
+  EXPECT_EQ(store_->release(hold_of(mine, answer), Store::Ends::attempt, &done),
+            Released::released);
+  EXPECT_EQ(store_->release(hold_of(mine, answer), Store::Ends::attempt, &done),
+            Released::released);
   EXPECT_EQ(state("key"), KeyState::succeeded);
   // Not for another run, nor for one that is not remembered any more.
   HoldId other = hold_of(mine, answer);
   ++other.number;
   EXPECT_EQ(store_->release(other, Store::Ends::attempt, &done), Released::was_lost);
   clock_->advance(1h);
-  EXPECT_EQ(store_->release(hold_of(mine, answer), Store::Ends::attempt, &done), Released::was_lost);
+  EXPECT_EQ(store_->release(hold_of(mine, answer), Store::Ends::attempt, &done),
+            Released::was_lost);
   EXPECT_EQ(state("key"), KeyState::absent) << "it was recorded once more";
 }
 
@@ -89,12 +93,14 @@ TEST_F(MemoryKeys, ALateConclusionRecordsNothing) {
   const Answer answer = store_->acquire(mine, nullptr);
   clock_->advance(10s);
   const Conclusion done = conclusion(answer.run, "late");
-  EXPECT_EQ(store_->release(hold_of(mine, answer), Store::Ends::attempt, &done), Released::was_lost);
+  EXPECT_EQ(store_->release(hold_of(mine, answer), Store::Ends::attempt, &done),
+            Released::was_lost);
   EXPECT_EQ(state("key"), KeyState::pending);
   const Acquisition::Request second = request("key");
   const Answer next = store_->acquire(second, nullptr);
   EXPECT_EQ(next.run, 2U);
-  EXPECT_EQ(store_->release(hold_of(mine, answer), Store::Ends::attempt, &done), Released::was_lost);
+  EXPECT_EQ(store_->release(hold_of(mine, answer), Store::Ends::attempt, &done),
+            Released::was_lost);
   EXPECT_TRUE(store_->renew(hold_of(second, next), 10s).stands) << "the next run was disturbed";
 }
 

@@ -145,7 +145,8 @@ TEST(RedisListing, AFreeLockHasNoHolderAndAStrangersHasNoToken) {
 
 TEST(RedisListing, OneHoldIsToldAsAQueue) {
   EXPECT_TRUE(parse_hold("E 1700000000500000 0 0 1700000000000000 0 ").value().holders.empty());
-  const auto one = parse_hold("O 1700000000500000 9000000 0 *1700000000400000 1700000000000000 1 me");
+  const auto one =
+      parse_hold("O 1700000000500000 9000000 0 *1700000000400000 1700000000000000 1 me");
   ASSERT_TRUE(one);
   ASSERT_EQ(one->holders.size(), 1U);
   EXPECT_EQ(one->holders[0].label, "me");

@@ -205,12 +205,12 @@ TEST_F(RedisRequestsTest, WhatIsAskedOfASemaphoreOrAKeyIsAskedOfItsOwnRedisKey) 
   EXPECT_THAT(
       words_of([&](auto& out) { requests_.waiters(out, {}, meant); }),
       ElementsAre("EVALSHA", std::string(scripts::once::inspect.sha), "1", "m:{a}!", "", "f", "7"));
-  EXPECT_THAT(words_of([&](auto& out) {
-                requests_.force_release(
-                    out, {}, {.hold = {.name = "a", .number = 7, .mode = Mode::once}});
-              }),
-              ElementsAre("EVALSHA", std::string(scripts::once::force_release.sha), "1", "m:{a}!",
-                          "", "f", "7", "1"));
+  EXPECT_THAT(
+      words_of([&](auto& out) {
+        requests_.force_release(out, {}, {.hold = {.name = "a", .number = 7, .mode = Mode::once}});
+      }),
+      ElementsAre("EVALSHA", std::string(scripts::once::force_release.sha), "1", "m:{a}!", "", "f",
+                  "7", "1"));
   const Listing page("b", "", 20, Mode::once);
   EXPECT_THAT(
       words_of([&](auto& out) { with_java_.list(out, {}, page, ""); }),

@@ -359,8 +359,8 @@ std::string RedisStand::force_a_strangers_key() {
   administrator.clock.offset = std::chrono::hours(1);
   room_.world.spawn(administrator, [this] {
     try {
-      mortise::test::force_release(mortise::redis::backend("redis://10.0.0.1" + modes_.front()), name,
-                                   std::chrono::seconds(2));
+      mortise::test::force_release(mortise::redis::backend("redis://10.0.0.1" + modes_.front()),
+                                   name, std::chrono::seconds(2));
     } catch (const mortise::Error&) {
       // As it should be.
     }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "simulation/scene/redis_twice_granted.hpp"
-#include "support/force.hpp"
 
 #include <mortise/redis.hpp>
+
+#include "support/force.hpp"
 
 #include <chrono>
 #include <thread>

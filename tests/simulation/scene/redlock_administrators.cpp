@@ -55,8 +55,8 @@ void RedlockAdministrators::take(const std::string& url, std::size_t which, Nano
   room_.world.spawn(administrator, [this, url, which] {
     const Holders held = holders_of(which);
     try {
-      const auto ended = mortise::test::force_release(mortise::redlock::backend(url),
-                                                      lock_name(which), patience);
+      const auto ended =
+          mortise::test::force_release(mortise::redlock::backend(url), lock_name(which), patience);
       if (!ended.empty()) look_at_rest(which, held);
     } catch (const mortise::Error&) {
       // Its own connections suffer like everybody's.
