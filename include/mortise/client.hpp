@@ -229,8 +229,8 @@ class MORTISE_API Client {
   /// A key stays pending. The next caller, or the first waiter, runs the key with a `Run::number()`
   /// that is one larger. The former runner can no longer record an outcome.
   ///
-  /// The call first asks which holds there are, and then ends exactly these holds. A client that takes
-  /// the name in the meantime keeps it.
+  /// The call first asks which holds there are, and then ends exactly these holds. A client that
+  /// takes the name in the meantime keeps it.
   /// @param name 1 to 512 bytes of any value
   /// @param options the hold to end, and how long to wait
   /// @return the holders whose holds were ended: one for each reader of a shared lock. Empty if the

@@ -23,11 +23,8 @@ std::size_t ForceCourse::limit() const noexcept {
 }
 
 // The store knows only the grant of a token, and not how often the client passed the hold on.
-ForceCourse::Action ForceCourse::step(Found event) {
-  if (event.failure) {
-    failure_ = std::move(event.failure);
-    return report();
-  }
+ForceCourse::Do ForceCourse::step(Found event) {
+  if (event.failure) return report(std::move(event.failure));
   holds_ = std::move(event.holds);
   more_ = !of_ && holds_.size() >= limit();
   if (!newest_) {
@@ -39,38 +36,32 @@ ForceCourse::Action ForceCourse::step(Found event) {
     return !meant || each.hold.number > *newest_;
   });
   if (base::mutant("core.force_ends_one_hold") && holds_.size() > 1) holds_.resize(1);
-  if (holds_.empty()) return report();
-  answers_ = 0;
-  return {.what = Do::end};
+  return holds_.empty() ? Do::report : Do::end;
 }
 
-ForceCourse::Action ForceCourse::step(Sent event) {
-  sent_ = event.sent;
-  if (event.failure) failure_ = std::move(event.failure);
-  if (sent_ > 0) return {.what = Do::await};
-  return report();
-}
-
-ForceCourse::Action ForceCourse::step(const Ended& event) {
-  if (event.failure) {
-    if (!failure_) failure_ = event.failure;
-  } else if (event.outcome != Released::was_lost) {
-    ended_.push_back(std::move(holds_[answers_].holder));
+ForceCourse::Do ForceCourse::step(const Ended& event) {
+  Failure why;
+  for (std::size_t i = 0; i < holds_.size(); ++i) {
+    const Ended::Answer& answer = event.answers[i];
+    if (answer.failure) {
+      if (!why) why = answer.failure;
+    } else if (answer.outcome != Released::was_lost) {
+      ended_.push_back(std::move(holds_[i].holder));
+    }
+    if (answer.outcome != Released::released && base::mutant("core.force_takes_the_next")) {
+      newest_.reset();
+      return Do::find;
+    }
   }
-  if (event.outcome != Released::released && base::mutant("core.force_takes_the_next")) {
-    newest_.reset();
-    return start();
-  }
-  if (++answers_ < sent_) return {.what = Do::await, .which = answers_};
-  if (failure_ || !more_) return report();
-  if (event.now < until_) return start();
-  failure_ = {Errc::in_doubt, "the time was up before all holds were ended; call again"};
-  return report();
+  if (why || !more_) return report(std::move(why));
+  if (event.now < until_) return Do::find;
+  return report({Errc::in_doubt, "the time was up before all holds were ended; call again"});
 }
 
-ForceCourse::Action ForceCourse::report() {
+ForceCourse::Do ForceCourse::report(Failure why) {
+  failure_ = std::move(why);
   if (failure_ && !ended_.empty()) failure_.code = Errc::in_doubt;
-  return {};
+  return Do::report;
 }
 
 }  // namespace mortise::core

@@ -19,26 +19,19 @@ class ForceCourse {
  public:
   enum class Do : std::uint8_t {
     find,    ///< ask the store for at most `limit()` holds, until `until()` -> Found
-    end,     ///< send a release by force for each of `holds()` -> Sent
-    await,   ///< wait until `until()` for the answer about the hold number `which` -> Ended
+    end,     ///< send a release by force for each of `holds()`, and wait until `until()` -> Ended
     report,  ///< the call is over: `ended()` and `failure()`
   };
-  struct Action {
-    Do what = Do::report;
-    std::size_t which = 0;
-  };
-
   struct Found {
     Failure failure{};  ///< why there is no answer; the question has changed nothing
     std::vector<FoundHold> holds{};
   };
-  struct Sent {
-    std::size_t sent = 0;  ///< how many of `holds()`, from the first one
-    Failure failure{};     ///< why the others were not
-  };
   struct Ended {
-    Failure failure{};  ///< why there is no answer; `in_doubt` if it did not come in time
-    Released outcome = Released::unknown;
+    struct Answer {
+      Failure failure{};  ///< why there is none; `in_doubt` if it did not come in time
+      Released outcome = Released::unknown;
+    };
+    std::vector<Answer> answers{};  ///< one for each of `holds()`
     Instant now{};
   };
 
@@ -51,10 +44,9 @@ class ForceCourse {
   /// @return the holds that are to be ended.
   [[nodiscard]] const std::vector<FoundHold>& holds() const noexcept { return holds_; }
 
-  [[nodiscard]] static Action start() noexcept { return {.what = Do::find}; }
-  Action step(Found event);
-  Action step(Sent event);
-  Action step(const Ended& event);
+  [[nodiscard]] static Do start() noexcept { return Do::find; }
+  Do step(Found event);
+  Do step(const Ended& event);
 
   /// @return the holders whose holds were ended, in the order in which the store reported them.
   [[nodiscard]] const std::vector<Holder>& ended() const noexcept { return ended_; }
@@ -62,13 +54,11 @@ class ForceCourse {
   [[nodiscard]] const Failure& failure() const noexcept { return failure_; }
 
  private:
-  Action report();
+  Do report(Failure why);
 
   const Token of_;
   const Instant until_;
   std::vector<FoundHold> holds_;
-  std::size_t sent_ = 0;
-  std::size_t answers_ = 0;
   bool more_ = false;                    // the store may have had no room for others that it has
   std::optional<std::uint64_t> newest_;  // the largest number of those that were found first
   std::vector<Holder> ended_;

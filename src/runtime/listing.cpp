@@ -133,28 +133,26 @@ core::ForceCourse::Found find(ClientState& client, std::string_view name, Mode m
 /// A release by force, on its way.
 struct Ending {
   Ending(ClientState& client, const FoundHold& found)
-      : release(std::make_shared<Release>(found)), question(client, *release, Errc::in_doubt) {}
+      : release(std::make_shared<Release>(found)),
+        question(client, *release, Errc::in_doubt),
+        unsent(question.send([this](Backend& backend) { backend.release(release); })) {}
   const std::shared_ptr<Release> release;
   runtime::Question question;
+  Failure unsent;
 };
 
-/// Sends them all before the first answer is awaited.
-core::ForceCourse::Sent end(ClientState& client, const std::vector<FoundHold>& holds,
-                            std::deque<Ending>& endings) {
-  endings.clear();
-  for (const FoundHold& each : holds) {
-    Ending& ending = endings.emplace_back(client, each);
-    Failure failure =
-        ending.question.send([&](Backend& backend) { backend.release(ending.release); });
-    if (failure) return {.sent = endings.size() - 1, .failure = std::move(failure)};
+/// All of them leave before the first answer is awaited.
+core::ForceCourse::Ended end(ClientState& client, const core::ForceCourse& course) {
+  std::deque<Ending> endings;
+  for (const FoundHold& each : course.holds()) endings.emplace_back(client, each);
+  core::ForceCourse::Ended ended;
+  for (Ending& each : endings) {
+    Failure failure = each.unsent ? std::move(each.unsent)
+                                  : each.question.wait(course.until() - BootClock::now());
+    ended.answers.push_back({std::move(failure), each.release->outcome()});
   }
-  return {.sent = endings.size()};
-}
-
-core::ForceCourse::Ended await(Ending& ending, Instant until) {
-  Failure failure = ending.question.wait(until - BootClock::now());
-  return {
-      .failure = std::move(failure), .outcome = ending.release->outcome(), .now = BootClock::now()};
+  ended.now = BootClock::now();
+  return ended;
 }
 
 Failure end_holds(ClientState& client, std::string_view name, const ForceOptions& options,
@@ -174,19 +172,12 @@ Failure end_holds(ClientState& client, std::string_view name, const ForceOptions
   const Instant began = BootClock::now();  // real time: see ClientState::wait_done()
   const bool endless = std::chrono::nanoseconds(options.wait) >= never - began;
   ForceCourse course(options.of, endless ? never : began + options.wait);
-  std::deque<Ending> endings;
-  for (ForceCourse::Action action = ForceCourse::start();;) {
-    switch (action.what) {
-      case ForceCourse::Do::find:
-        action = course.step(find(client, name, options.mode, course));
-        break;
-      case ForceCourse::Do::end: action = course.step(end(client, course.holds(), endings)); break;
-      case ForceCourse::Do::await:
-        action = course.step(await(endings[action.which], course.until()));
-        break;
-      case ForceCourse::Do::report: ended = course.ended(); return course.failure();
-    }
+  for (ForceCourse::Do what = ForceCourse::start(); what != ForceCourse::Do::report;) {
+    what = what == ForceCourse::Do::find ? course.step(find(client, name, options.mode, course))
+                                         : course.step(end(client, course));
   }
+  ended = course.ended();
+  return course.failure();
 }
 
 }  // namespace

@@ -83,6 +83,18 @@ TEST_F(RedisReadersAlone, AreEndedByForceWhereTheyAreMeant) {
   EXPECT_EQ(leave('c'), "F");
 }
 
+// The last one who came has gone, and the lock still has the number of that hold.
+// Promise: S3
+TEST_F(RedisReadersAlone, AreNotEndedWithOneThatHasGone) {
+  for (const char each : {'a', 'b'}) ASSERT_TRUE(reads(each));
+  const std::string of = std::to_string(number_of('b'));
+  EXPECT_EQ(leave('b'), "F");
+  EXPECT_EQ(call(redis::scripts::force_release, {"", "f", of, "1"}).front(), 'E');
+  EXPECT_EQ(prolong('a'), "1");
+  EXPECT_FALSE(acquire('w').starts_with("G"));
+  EXPECT_EQ(leave('a'), "F");
+}
+
 // The owner beside whose hold its client reads is ended, and it reads on; or the other way round.
 TEST_F(RedisReadersAlone, AreNotEndedWithTheirOwner) {
   for (const bool owner : {true, false}) {

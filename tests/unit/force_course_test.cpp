@@ -20,8 +20,9 @@ using Do = ForceCourse::Do;
 using Labels = std::vector<std::string>;
 
 constexpr Instant until{1h};
-const Failure refusal(Errc::denied, "no permission");
-const Failure no_answer(Errc::in_doubt, "the store");
+const ForceCourse::Ended::Answer refused{{Errc::denied, "no permission"}};
+const ForceCourse::Ended::Answer unanswered{{Errc::in_doubt, "the store"}};
+const ForceCourse::Ended::Answer released{{}, Released::released};
 
 FoundHold hold(std::uint64_t number, std::uint64_t passes = 0) {
   return {.hold = {.name = "name", .number = number},
@@ -29,20 +30,14 @@ FoundHold hold(std::uint64_t number, std::uint64_t passes = 0) {
                      .token = Token(token_of(number).value() + passes)}};
 }
 
-/// Plays the store: which holds it has, and what it answers about each.
-struct Store {
-  std::vector<FoundHold> holds{};
-  ForceCourse::Action find(ForceCourse& course) const { return course.step({.holds = holds}); }
-};
-
-ForceCourse::Action sent(ForceCourse& course) {
-  return course.step({.sent = course.holds().size()});
+Do find(ForceCourse& course, std::vector<FoundHold> holds) {
+  return course.step(ForceCourse::Found{.holds = std::move(holds)});
 }
-ForceCourse::Action ended(ForceCourse& course, Released outcome, Instant now = {}) {
-  return course.step(ForceCourse::Ended{.outcome = outcome, .now = now});
+Do end(ForceCourse& course, std::vector<ForceCourse::Ended::Answer> answers, Instant now = {}) {
+  return course.step(ForceCourse::Ended{std::move(answers), now});
 }
-ForceCourse::Action failed(ForceCourse& course, const Failure& why) {
-  return course.step(ForceCourse::Ended{.failure = why});
+Do end_all(ForceCourse& course, Instant now = {}) {
+  return end(course, {course.holds().size(), released}, now);
 }
 
 Labels to_end(const ForceCourse& course) {
@@ -50,7 +45,7 @@ Labels to_end(const ForceCourse& course) {
   for (const FoundHold& each : course.holds()) labels.push_back(each.holder.label);
   return labels;
 }
-Labels told(const ForceCourse& course) {
+Labels reported(const ForceCourse& course) {
   Labels labels;
   for (const Holder& each : course.ended()) labels.push_back(each.label);
   return labels;
@@ -58,49 +53,37 @@ Labels told(const ForceCourse& course) {
 
 TEST(ForceCourseTest, AFreeNameEndsTheCallWithNothing) {
   ForceCourse course({}, until);
-  EXPECT_EQ(ForceCourse::start().what, Do::find);
-  EXPECT_EQ(Store{}.find(course).what, Do::report);
-  EXPECT_THAT(told(course), IsEmpty());
+  EXPECT_EQ(ForceCourse::start(), Do::find);
+  EXPECT_EQ(find(course, {}), Do::report);
+  EXPECT_THAT(reported(course), IsEmpty());
   EXPECT_FALSE(course.failure());
 }
 
 TEST(ForceCourseTest, WithoutATokenEveryHoldIsEndedAndReported) {
   ForceCourse course({}, until);
-  EXPECT_EQ((Store{{hold(3), hold(5), hold(4)}}.find(course).what), Do::end);
+  EXPECT_EQ(find(course, {hold(3), hold(5), hold(4)}), Do::end);
   EXPECT_THAT(to_end(course), ElementsAre("3", "5", "4"));
-  ForceCourse::Action action = sent(course);
-  for (std::size_t i = 0; i < 3; ++i) {
-    EXPECT_EQ(action.what, Do::await);
-    EXPECT_EQ(action.which, i);
-    action = ended(course, Released::released);
-  }
-  EXPECT_EQ(action.what, Do::report);
-  EXPECT_THAT(told(course), ElementsAre("3", "5", "4"));
+  EXPECT_EQ(end_all(course), Do::report);
+  EXPECT_THAT(reported(course), ElementsAre("3", "5", "4"));
   EXPECT_FALSE(course.failure());
 }
 
-// The store knows a grant, and the token of a holder counts the threads that it was passed to.
+// The store knows a grant, and the token of a holder counts the threads that it was passed to. A
+// hold of another program has no token.
 TEST(ForceCourseTest, ATokenMeansTheHoldOfItsGrant) {
   const struct {
     Token of;
     Labels expected;
-  } table[] = {{token_of(4), {"4"}},
+  } table[] = {{{}, {"3", "4", "5", "0"}},
+               {token_of(4), {"4"}},
                {Token(token_of(4).value() + 7), {"4"}},
-               {token_of(2), {}},
-               {Token(1), {}}};
+               {token_of(2), {}}};
   for (const auto& each : table) {
     ForceCourse course(each.of, until);
-    const Do next = Store{{hold(3), hold(4, 2), hold(5)}}.find(course).what;
+    const Do next = find(course, {hold(3), hold(4, 2), hold(5), hold(0)});
     EXPECT_EQ(next, each.expected.empty() ? Do::report : Do::end) << to_string(each.of);
     EXPECT_EQ(to_end(course), each.expected) << to_string(each.of);
   }
-}
-
-TEST(ForceCourseTest, AHoldWithoutATokenIsEndedOnlyWithoutOne) {
-  ForceCourse every({}, until);
-  EXPECT_EQ((Store{{hold(0)}}.find(every).what), Do::end);
-  ForceCourse one(token_of(4), until);
-  EXPECT_EQ((Store{{hold(0)}}.find(one).what), Do::report);
 }
 
 TEST(ForceCourseTest, WhatWasOverBeforeIsNotReported) {
@@ -112,91 +95,55 @@ TEST(ForceCourseTest, WhatWasOverBeforeIsNotReported) {
                {Released::was_lost, {}}};
   for (const auto& each : table) {
     ForceCourse course({}, until);
-    Store{{hold(3)}}.find(course);
-    sent(course);
-    EXPECT_EQ(ended(course, each.outcome).what, Do::report);
-    EXPECT_EQ(told(course), each.expected) << to_string(each.outcome);
+    find(course, {hold(3)});
+    EXPECT_EQ(end(course, {{{}, each.outcome}}), Do::report);
+    EXPECT_EQ(reported(course), each.expected) << to_string(each.outcome);
     EXPECT_FALSE(course.failure());
   }
 }
 
-TEST(ForceCourseTest, AQuestionWithoutAnAnswerHasEndedNothing) {
+TEST(ForceCourseTest, AFailureSaysWhetherAHoldMayHaveEnded) {
+  const struct {
+    std::vector<ForceCourse::Ended::Answer> answers;
+    Errc expected;
+    Labels reported;
+  } table[] = {{{refused, refused}, Errc::denied, {}},
+               {{refused, unanswered}, Errc::denied, {}},  // the first reason
+               {{unanswered, unanswered}, Errc::in_doubt, {}},
+               {{refused, released}, Errc::in_doubt, {"4"}},
+               {{released, refused}, Errc::in_doubt, {"3"}}};
+  for (const auto& each : table) {
+    ForceCourse course({}, until);
+    find(course, {hold(3), hold(4)});
+    EXPECT_EQ(end(course, each.answers), Do::report);
+    EXPECT_EQ(course.failure().code, each.expected);
+    EXPECT_EQ(reported(course), each.reported);
+  }
   ForceCourse course({}, until);
-  EXPECT_EQ(course.step(ForceCourse::Found{.failure = {Errc::unavailable, "down"}}).what,
-            Do::report);
-  EXPECT_EQ(course.failure().code, Errc::unavailable);
-}
-
-TEST(ForceCourseTest, AReleaseWithoutAnAnswerIsInDoubt) {
-  ForceCourse course({}, until);
-  Store{{hold(3)}}.find(course);
-  sent(course);
-  EXPECT_EQ(failed(course, no_answer).what, Do::report);
-  EXPECT_EQ(course.failure().code, Errc::in_doubt);
-}
-
-TEST(ForceCourseTest, ARefusalIsReportedAsItIsUnlessSomethingWasEnded) {
-  ForceCourse none({}, until);
-  Store{{hold(3), hold(4)}}.find(none);
-  sent(none);
-  EXPECT_EQ(failed(none, refusal).what, Do::await) << "the second answer is on its way";
-  EXPECT_EQ(failed(none, no_answer).what, Do::report);
-  EXPECT_EQ(none.failure().code, Errc::denied) << "the first reason";
-  ForceCourse some({}, until);
-  Store{{hold(3), hold(4)}}.find(some);
-  sent(some);
-  failed(some, refusal);
-  EXPECT_EQ(ended(some, Released::released).what, Do::report);
-  EXPECT_EQ(some.failure().code, Errc::in_doubt);
-  EXPECT_EQ(some.failure().text, refusal.text);
-  EXPECT_THAT(told(some), ElementsAre("4"));
-}
-
-TEST(ForceCourseTest, WhatCouldNotBeSentIsNotAwaited) {
-  ForceCourse none({}, until);
-  Store{{hold(3), hold(4)}}.find(none);
-  EXPECT_EQ(none.step({.sent = 0, .failure = refusal}).what, Do::report);
-  EXPECT_EQ(none.failure().code, Errc::denied);
-  ForceCourse some({}, until);
-  Store{{hold(3), hold(4)}}.find(some);
-  EXPECT_EQ(some.step({.sent = 1, .failure = refusal}).what, Do::await);
-  EXPECT_EQ(ended(some, Released::released).what, Do::report);
-  EXPECT_EQ(some.failure().code, Errc::in_doubt);
+  EXPECT_EQ(course.step(ForceCourse::Found{.failure = {Errc::unavailable, "down"}}), Do::report);
+  EXPECT_EQ(course.failure().code, Errc::unavailable) << "the question ends nothing";
 }
 
 // The store answers so many at once. Those who came since then keep their holds.
 TEST(ForceCourseTest, ManyHoldsAreEndedInRoundsWithoutThoseThatCameSince) {
-  ForceCourse course({}, until);
-  Store store;
-  for (std::uint64_t number = 1; number <= course.limit(); ++number) {
-    store.holds.push_back(hold(number + 1));
-  }
-  EXPECT_EQ(store.find(course).what, Do::end);
-  const auto end_all = [&](Instant now) {
-    ForceCourse::Action action = sent(course);
-    while (action.what == Do::await) action = ended(course, Released::released, now);
-    return action.what;
+  const auto many = [](const ForceCourse& course) {
+    std::vector<FoundHold> holds;
+    while (holds.size() < course.limit()) holds.push_back(hold(holds.size() + 2));
+    return holds;
   };
-  EXPECT_EQ(end_all(until - 1ns), Do::find);
+  ForceCourse course({}, until);
+  EXPECT_EQ(find(course, many(course)), Do::end);
+  EXPECT_EQ(end_all(course, until - 1ns), Do::find);
   const std::uint64_t newest = course.limit() + 1;
-  EXPECT_EQ((Store{{hold(1), hold(newest + 1)}}.find(course).what), Do::end);
+  EXPECT_EQ(find(course, {hold(1), hold(newest + 1)}), Do::end);
   EXPECT_THAT(to_end(course), ElementsAre("1"));
-  EXPECT_EQ(end_all(until - 1ns), Do::report);
+  EXPECT_EQ(end_all(course, until - 1ns), Do::report);
   EXPECT_EQ(course.ended().size(), course.limit() + 1);
   EXPECT_FALSE(course.failure());
-}
-
-TEST(ForceCourseTest, RoundsEndWithTheTime) {
-  ForceCourse course({}, until);
-  Store store;
-  for (std::uint64_t number = 1; number <= course.limit(); ++number) {
-    store.holds.push_back(hold(number));
-  }
-  store.find(course);
-  ForceCourse::Action action = sent(course);
-  while (action.what == Do::await) action = ended(course, Released::released, until);
-  EXPECT_EQ(action.what, Do::report);
-  EXPECT_EQ(course.failure().code, Errc::in_doubt);
+  ForceCourse late({}, until);
+  find(late, many(late));
+  EXPECT_EQ(end_all(late, until), Do::report);
+  EXPECT_EQ(late.failure().code, Errc::in_doubt);
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ local found = foreign and '-' .. digits(number) .. (theirs and ' ' .. theirs or 
 local answer = held and occupied('O')
 local expelled = readers and held and expel(tonumber(ARGV[3]) or 0, ARGV[4] == '1')
 if expelled then found = ARGV[3] end
-if not held or found ~= ARGV[3] then
+if not held or found ~= ARGV[3] or (readers and not expelled) then
   settle()
   return occupied('E')
 end
