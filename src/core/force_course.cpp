@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which holds a forced release ends, and when it is over.
+// The choice of the holds that a forced release ends, and its result.
 #include "core/force_course.hpp"
 
 #include "base/mutant.hpp"
@@ -11,7 +11,7 @@
 namespace mortise::core {
 namespace {
 
-// A store answers so many in one bounded look, also where labels are long.
+// Even with the longest labels, a store can report this many in one bounded look.
 constexpr std::size_t holds_at_a_time = 500;
 // The one that is meant may be anywhere among the permits of a semaphore.
 constexpr std::size_t holds_to_find_one_among = 100'000;
@@ -44,7 +44,7 @@ ForceCourse::Do ForceCourse::step(const Ended& event) {
   for (std::size_t i = 0; i < holds_.size(); ++i) {
     const Ended::Answer& answer = event.answers[i];
     if (answer.failure) {
-      if (!why) why = answer.failure;
+      if (!why || answer.failure.code == Errc::in_doubt) why = answer.failure;
     } else if (answer.outcome != Released::was_lost) {
       ended_.push_back(std::move(holds_[i].holder));
     }

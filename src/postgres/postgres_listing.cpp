@@ -219,8 +219,8 @@ Arguments Statements::force_release(const HoldId& hold) {
 
 void PostgresBackend::answered_force(const Call& call, const Result& result) {
   const HoldId& hold = call.release().hold();
-  // Nobody may have told those who wait, whichever copy has ended it; first, since a program may
-  // end as soon as it is answered.
+  // The copy that ended the hold may have woken no waiter. Before the answer, because the program
+  // may end as soon as it has it.
   ring(space_of(hold.mode), hold.name);
   const Released if_over = call.executed ? Released::unknown : Released::was_lost;
   call.release().answered(result.rows() > 0 ? Released::released : if_over);

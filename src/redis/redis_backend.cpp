@@ -15,7 +15,7 @@
 namespace mortise::redis {
 namespace {
 
-// What asks for one hold only runs one script.
+// A question about one hold runs inspect.lua, whatever its kind.
 std::uint8_t script_of(const Call& call) {
   using Kind = Call::Kind;
   const bool asks =
@@ -167,7 +167,8 @@ void RedisBackend::inspect(const std::shared_ptr<Inspection>& operation) {
   submit(Call::inspect(operation));
 }
 
-// Sent again it must not forget what was recorded since: it looks first, and forgets that record.
+// A repeated request must not forget a later record. So it first looks, and then forgets the record
+// that it found.
 void RedisBackend::recall(const std::shared_ptr<Recollection>& operation) {
   if (!open(*operation)) return;
   submit(Call::recall(operation, nullptr, clock_->now()));

@@ -56,7 +56,7 @@ void RedisBackend::answered_queue(Server& server, const Call& call, const std::s
   look.answered(*std::move(queue), std::move(marks));
 }
 
-// A copy that came before this one may have ended it.
+// An earlier copy of the request may have ended the hold.
 void RedisBackend::answered_force(const Call& call, const Answer& answer) {
   const Released if_over = call.copies ? Released::unknown : Released::was_lost;
   call.releasing().answered(answer.kind == Answer::Kind::held ? Released::released : if_over);

@@ -180,11 +180,11 @@ void RedlockBackend::release(const std::shared_ptr<Release>& operation) {
   ask(attempt);
 }
 
-// By force every server is told that the attempt is over, whatever number it has there. From then
-// on a server has no vote for it, and takes none up again: what its client has on its way is
-// refused there (see release.lua). So as soon as a majority has done that, no majority can renew
-// the hold any more. Servers that cannot be reached are told when they come back, as long as this
-// client lives; otherwise their votes, a minority, end with their lease.
+// A release by force ends the attempt at every server, whatever its number is there. From then on
+// the server has no vote for it, and refuses late requests of its client (see release.lua). So as
+// soon as a majority has done this, no majority can renew the hold. A server that is not reachable
+// gets the release when it comes back, as long as this client lives. Otherwise its vote, one of a
+// minority, ends with its lease.
 Holds::End RedlockBackend::end_of(const std::shared_ptr<Release>& release) {
   const FoundHold* const found = release->found();
   if (found == nullptr) return holds_.end(release);

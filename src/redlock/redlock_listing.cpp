@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What administrators ask of a quorum. Who holds a name is what a majority of votes says; to end a
-// hold by force is what its own client would do, see RedlockBackend::release(). Parts of
-// RedlockBackend.
+// The questions of administrators to a quorum: parts of RedlockBackend. A majority of votes decides
+// which holds there are. A release by force does what the hold's own client would do: see end_of().
 #include "core/figures.hpp"
 #include "redlock/redlock_backend.hpp"
 
@@ -117,8 +116,8 @@ std::vector<Looking::Vote> RedlockBackend::holds_of(const Looking& looking) cons
   return all;
 }
 
-/// @param holder of whom a majority tells; of several who read, the first one, or the owner beside
-/// them
+/// @param holder the holder that a majority reports; of several readers the first one, or the owner
+/// next to them
 void RedlockBackend::answer_holds(Looking& looking, const std::optional<Holder>& holder) {
   if (!holder) return looking.queue->answered({});
   std::vector<Looking::Vote> holds;
@@ -135,7 +134,7 @@ void RedlockBackend::answer_holds(Looking& looking, const std::optional<Holder>&
   for (const Looking::Vote& vote : holds) {
     HolderEntry& entry = queue.holders.emplace_back();
     entry.expires_in = holder->expires_in;
-    // Of one hold a majority knows the number; of those who read each is known by its own.
+    // A majority knows the number of one hold; each of several readers is known by its own number.
     const bool first = holds.size() == 1 || token_of(vote.hold.number) == holder->token;
     entry.label = first ? holder->label : vote.label;
     entry.token = first ? holder->token : token_of(vote.hold.number);

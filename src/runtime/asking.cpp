@@ -12,7 +12,7 @@
 
 namespace mortise::runtime {
 
-// Nobody waits for the answer any more, whatever has ended that.
+// No caller waits for the answer any more, whatever the reason.
 Question::~Question() { open_request_.operation.failed({late_, std::string()}); }
 
 Failure Question::send(const std::function<void(Backend&)>& to) {

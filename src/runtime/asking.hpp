@@ -20,8 +20,8 @@ namespace mortise::runtime {
 
 class ClientState;
 
-/// One request to the store for an answer. It is over when this object ends: what has not left by
-/// then is not sent. Its calls throw `std::bad_alloc` only.
+/// One request to the store for an answer. It is over when this object ends: a copy that has not
+/// left by then is not sent. Its calls throw `std::bad_alloc` only.
 class Question {
  public:
   /// @param asked outlives it

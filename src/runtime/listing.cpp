@@ -24,7 +24,7 @@
 
 namespace mortise {
 
-// Who implements a backend of their own makes tokens by the first.
+// The author of another backend makes tokens by the first.
 static_assert(token_of(1) == Token(core::tokens_in_a_grant));
 
 void Listing::answered(NamePage page) {

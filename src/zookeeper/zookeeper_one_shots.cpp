@@ -72,7 +72,7 @@ void ZooKeeperBackend::looked_for_holders(Session& session, const Call& call, co
                                  .count = place.waiters()}));
 }
 
-// The node is that of the hold, however often its removal is asked for.
+// A repeated removal finds no other hold: the node belongs to exactly this one.
 void ZooKeeperBackend::forced(const Call& call, const Reply& reply) {
   const Released if_over = call.unsure ? Released::unknown : Released::was_lost;
   const Released outcome = reply.code == Code::ok ? Released::released : if_over;

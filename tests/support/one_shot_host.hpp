@@ -23,7 +23,7 @@ class OneShotHost final : public Host {
   /// Polls until the operation is done or the time is up.
   void run(const Operation& operation, std::chrono::milliseconds at_most) {
     const Instant end = clock_->now() + base::bounded_wait(at_most);
-    // Looked at first: where it is over already, perhaps nothing ever comes that ends a poll.
+    // Checked first: if it is over already, perhaps no event ends a poll.
     while (!operation.done()) {
       base::poll_sources(sources_, *clock_, end);
       if (clock_->now() >= end) return;

@@ -41,7 +41,7 @@ TEST(RedlockQuorumTest, ATallyIsDecidedByAMajorityOrByThoseWhoBlockIt) {
   EXPECT_EQ((Tally{.yes = 0b00011, .no = 0b11100}).verdict(five), Tally::Verdict::no);
   const Quorum four{.nodes = 4};
   EXPECT_EQ((Tally{.yes = 0b0011, .no = 0b1100}).verdict(four), Tally::Verdict::no);
-  // By force it is enough that a majority has heard of it.
+  // By force the answers of a majority are enough.
   EXPECT_EQ((Tally{.yes = 0b00001, .no = 0b00110}).verdict_by_force(five), Tally::Verdict::yes);
   EXPECT_EQ((Tally{.yes = 0b00000, .no = 0b00111}).verdict_by_force(five), Tally::Verdict::no);
   EXPECT_EQ((Tally{.yes = 0b00001, .no = 0b00100}).verdict_by_force(five), Tally::Verdict::open);

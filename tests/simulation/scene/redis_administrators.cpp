@@ -25,7 +25,7 @@ std::string number_in(std::string_view answer) {
   return word;
 }
 
-/// @return whether it tells of several who read, of whom one has lost it.
+/// @return true if the answer reports readers; one of them has lost its hold.
 bool is_of_readers(const std::string& number) {
   return number.starts_with('*') || number.starts_with('+');
 }
@@ -69,14 +69,14 @@ void RedisAdministrators::runs(const redis::ScriptRun& run) {
   });
 }
 
-// S3: a call ends one hold, or those of all who read, and each is one that the call has found,
-// however often it is said.
+// S3: a call ends one hold, or the holds of all readers, and only holds that it has found, even if
+// a request is repeated.
 void RedisAdministrators::look_at_end(OneShot& one_shot, const redis::ScriptRun& run) const {
   const std::string number = number_in(run.answer);
   if (!is_of_readers(number) && ++one_shot.ended > 1) {
     judge->blame("S3", "a release by force has ended two holds");
   }
-  // Of a hold of Redisson's it is also said whose it is, which the answer does not repeat.
+  // For a hold of Redisson the request also names the owner, which the answer does not repeat.
   const std::string about(run.arguments[2]);
   if (number == about.substr(0, about.find(' ')) || is_of_readers(number)) return;
   judge->blame("S3",
