@@ -134,10 +134,13 @@ void RedlockBackend::answer_holds(Looking& looking, const std::optional<Holder>&
   for (const Looking::Vote& vote : holds) {
     HolderEntry& entry = queue.holders.emplace_back();
     entry.expires_in = holder->expires_in;
-    // A majority knows the number of one hold; each of several readers is known by its own number.
-    const bool first = holds.size() == 1 || token_of(vote.hold.number) == holder->token;
+    // A majority knows the number of one hold. Each of several readers is known by its own number,
+    // and so is a hold whose token is meant: a vote that came late has another number.
+    const Token its = token_of(vote.hold.number);
+    const bool first = holds.size() == 1 || its == holder->token;
+    const bool meant = vote.hold.number == core::number_of(looking.queue->of());
     entry.label = first ? holder->label : vote.label;
-    entry.token = first ? holder->token : token_of(vote.hold.number);
+    entry.token = first && !meant ? holder->token : its;
     entry.mode = first ? holder->mode : Mode::shared;
     marks.push_back({.attempt = vote.hold.attempt});
   }
