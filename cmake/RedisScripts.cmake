@@ -6,6 +6,13 @@
 # Those of src/redis have a second form, for a cluster: see mortise_script_of_cluster().
 function(mortise_read_script out file)
     file(READ "${file}" text)
+    cmake_path(GET file PARENT_PATH folder)
+    string(REGEX MATCHALL "-- include: [a-z]+\\.lua" includes "${text}")
+    foreach(include IN LISTS includes)
+        string(REPLACE "-- include: " "" part "${include}")
+        file(READ "${folder}/part/${part}" part_text)
+        string(REPLACE "${include}" "${part_text}" text "${text}")
+    endforeach()
     string(REGEX REPLACE "(^|\n)[ ]*--[^\n]*" "\\1" text "${text}")
     string(REGEX REPLACE "[ ]+-- [^\n]*" "" text "${text}")
     string(REGEX REPLACE "\n[ \n]+" "\n" text "${text}")

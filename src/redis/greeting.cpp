@@ -157,6 +157,8 @@ Failure Greeting::check(Step step, const std::string& where, const Reply& reply)
 Failure Greeting::check_server(const std::string& where, const std::string& info) {
   facts_.version = field(info, "redis_version").substr(0, 40);
   facts_.run_id = field(info, "run_id").substr(0, 64);
+  const std::string_view time = field(info, "server_time_usec");
+  std::from_chars(time.data(), time.data() + time.size(), facts_.time);
   if (facts_.run_id.empty()) {
     return {Errc::protocol,
             where + ": INFO reports no run_id; connect to a Redis or Valkey server directly"};

@@ -62,21 +62,8 @@ bool Holds::voted(const HoldId& hold, const Trail::Stop& stop) {
   return true;
 }
 
-std::shared_ptr<Freeing> Holds::doubted(const HoldId& hold, const Trail::Stop& stop) {
-  const std::lock_guard lock(mutex_);
-  const auto found = entries_.find(hold.attempt);
-  if (found == entries_.end() || found->second.freeing) return nullptr;
-  Entry& entry = found->second;
-  static_cast<void>(entry.maybe.add(stop));
-  if (!entry.lapsing) {
-    entry.lapsing = std::make_shared<Freeing>(std::make_shared<Release>(entry.hold), true,
-                                              entry.until + end_at_the_servers, true);
-  }
-  return entry.lapsing;
-}
-
 std::vector<std::shared_ptr<Freeing>> Holds::renewed(const std::vector<Renewal::Item>& items,
-                                                     const std::string& answers,
+                                                     const std::vector<int>& answers,
                                                      const Trail::Stop& stop) {
   std::vector<std::shared_ptr<Freeing>> released;
   const std::lock_guard lock(mutex_);
@@ -93,19 +80,6 @@ std::vector<std::shared_ptr<Freeing>> Holds::renewed(const std::vector<Renewal::
     if (found->second.freeing) released.push_back(found->second.freeing);
   }
   return released;
-}
-
-std::shared_ptr<Freeing> Holds::freeing(const HoldId& hold) const {
-  const std::lock_guard lock(mutex_);
-  const auto found = entries_.find(hold.attempt);
-  const bool known = found != entries_.end() && same(found->second.hold, hold);
-  return known ? found->second.freeing : nullptr;
-}
-
-Instant Holds::until(const HoldId& hold) const {
-  const std::lock_guard lock(mutex_);
-  const auto found = entries_.find(hold.attempt);
-  return found == entries_.end() ? Instant{} : found->second.until;
 }
 
 Holds::End Holds::end(const std::shared_ptr<Release>& release) {

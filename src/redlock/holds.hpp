@@ -21,8 +21,8 @@ struct AttemptHash {
   std::size_t operator()(const AttemptId& id) const noexcept { return id.sequence; }
 };
 
-/// @return whether that letter of renew.lua says so; '2' = and somebody waits who is kept out
-[[nodiscard]] constexpr bool renews(char answer) noexcept { return answer == '1' || answer == '2'; }
+/// @return whether that code of renew.lua says so; 2 = and a writer waits whom it keeps out
+[[nodiscard]] constexpr bool renews(int code) noexcept { return code == 1 || code == 2; }
 
 /// A vote ends so much later than its hold, at most: the margin of a hold, and the way to the
 /// server.
@@ -44,21 +44,12 @@ class Holds {
   /// A server is asked for a vote for it, or was.
   /// @return false: it is not known any more
   bool voted(const HoldId& hold, const Trail::Stop& stop);
-  /// The same of a server that may execute later what it was asked, unheard. @return what takes the
-  /// vote back if the hold ends without a release; the same for each server; null: it is not known
-  /// any more
-  std::shared_ptr<Freeing> doubted(const HoldId& hold, const Trail::Stop& stop);
   /// A server has answered a renewal, and for what it has renewed it has votes.
-  /// @param answers one letter for each, as renew.lua gives it
+  /// @param answers one code for each, as renew.lua gives it
   /// @return the ends of those that were released meanwhile, and of which it was not told, perhaps
   std::vector<std::shared_ptr<Freeing>> renewed(const std::vector<Renewal::Item>& items,
-                                                const std::string& answers,
+                                                const std::vector<int>& answers,
                                                 const Trail::Stop& stop);
-  /// @return its release under way, which tells every server that may have a vote; null: there is
-  /// none
-  [[nodiscard]] std::shared_ptr<Freeing> freeing(const HoldId& hold) const;
-  /// @return until when it stands, or stood; long ago if it is not known.
-  [[nodiscard]] Instant until(const HoldId& hold) const;
 
   struct End {
     std::shared_ptr<Freeing> freeing{};
@@ -77,7 +68,6 @@ class Holds {
     Instant until{};
     Trail maybe{};
     std::shared_ptr<Freeing> freeing{};
-    std::shared_ptr<Freeing> lapsing{};  // see doubted()
   };
   [[nodiscard]] static bool same(const HoldId& a, const HoldId& b) noexcept {
     return a.number == b.number && a.name == b.name;

@@ -123,6 +123,10 @@ void Node::lead_inbox(bool now) {
 }
 
 void Node::greeted(redis::Connection& connection, const redis::ServerFacts& facts) {
+  if (&connection == &commands_) {
+    clock_.forget();
+    if (facts.time != 0) clock_.read(host_.clock()->now(), redis::ServerTime(facts.time));
+  }
   const std::lock_guard lock(mutex_);
   (&connection == &commands_ ? run_id_ : inbox_run_id_) = facts.run_id;
 }
@@ -192,8 +196,8 @@ void Node::pushed(const redis::Reply& message) {
       message.items[0].text != "message") {
     return;
   }
-  const std::optional<redis::Push> push = redis::Push::parse(message.items[2].text);
-  if (push && push->kind == redis::Push::Kind::look) user_.hinted(*this, push->attempt);
+  const std::optional<AttemptId> attempt = redis::parse_attempt(message.items[2].text);
+  if (attempt) user_.hinted(*this, *attempt);
 }
 
 void Node::dropped(redis::Connection& connection, const Failure& why, bool was_up,

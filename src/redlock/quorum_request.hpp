@@ -6,7 +6,6 @@
 #include <mortise/listing_operation.hpp>
 #include <mortise/operation.hpp>
 
-#include "redis/answer.hpp"
 #include "redis/call.hpp"
 #include "redlock/quorum.hpp"
 #include "redlock/roll.hpp"
@@ -45,11 +44,6 @@ enum class Ask : std::uint32_t {
 }
 [[nodiscard]] inline std::uint32_t step_of(const redis::Call& call) noexcept {
   return call.tag >> 3U;
-}
-
-/// @return what the script that does it is known by on a connection (see redis::LoadedScripts).
-[[nodiscard]] constexpr std::uint8_t script_of(Ask ask) noexcept {
-  return static_cast<std::uint8_t>(ask == Ask::free ? Ask::undo : ask);  // both are release.lua
 }
 
 /// The steps of a hold come after those of its attempt, which is not asked for any more.
@@ -118,13 +112,14 @@ struct QuorumAttempt final : QuorumRequest {
   std::atomic<std::uint64_t> number{0};    ///< what the votes were settled on
   std::atomic<bool> polite{false};         ///< this round steps back for others
   std::atomic<bool> bold{false};           ///< it steps back for nobody
-  std::atomic<bool> leaves{false};         ///< it is cancelled: no server shall tell it any more
+  std::atomic<bool> leaves{false};         ///< it is cancelled, and wants no more hints
 
   // Under the mutex.
   Phase phase = Phase::unreachable;
   VoteRound round;
   Roll roll{};                    ///< of this round
   NodeSet late = 0;               ///< servers that came up since
+  NodeSet again = 0;              ///< servers that were asked twice: the first request came late
   std::vector<Failure> failures;  ///< of servers that refused to answer in this round
   std::optional<Holder> holder{};
   std::uint64_t holder_number = 0;
@@ -143,18 +138,18 @@ struct QuorumAttempt final : QuorumRequest {
 
 /// The end of a hold.
 struct Freeing final : QuorumRequest {
-  Freeing(std::shared_ptr<Release> wanted, bool ours, Instant end, bool lapses = false)
-      : release(std::move(wanted)), known(ours), until(end), if_it_lapses(lapses) {}
+  Freeing(std::shared_ptr<Release> wanted, bool ours, Instant end)
+      : release(std::move(wanted)), known(ours), until(end) {}
   void give_up(const Failure& why) override { release->failed(why); }
 
   const std::shared_ptr<Release> release;
-  const bool known;         ///< its attempt has no other hold, or loses that as well
-  const Instant until;      ///< when it ends by itself; long ago where that is not known
-  const bool if_it_lapses;  ///< nobody has released it: it is told once the hold stands no more
+  const bool known;     ///< its attempt has no other hold, or loses that as well
+  const Instant until;  ///< when it ends by itself; long ago where that is not known
   std::atomic<bool> untold{true};  ///< a server that it concerns was not told, nor is owed it
   Tally tally{};                   // under the mutex, as what follows
   Roll roll{};                     // newcomers count: the outbox is sent on later connections
   NodeSet refused = 0;             // servers that answered with an error
+  Trail unheard{};                 // servers that may have freed it: the reply was lost
 };
 
 /// @tparam Request what such a call carries, as its `ask_of()` says
@@ -227,18 +222,13 @@ struct Relocking final : QuorumRequest {
   return nullptr;
 }
 
-/// @return how long a vote lasts that this call may bring; 0 = it brings none.
-[[nodiscard]] inline std::chrono::nanoseconds lease_of(const redis::Call& call) {
-  switch (ask_of(call)) {
-    case Ask::take: return request_in<QuorumAttempt>(call).request().lease;
-    case Ask::relock: return request_in<Relocking>(call).lease;
-    case Ask::settle:
-    case Ask::undo:
-    case Ask::free:
-    case Ask::renew:
-    case Ask::look: break;
-  }
-  return {};
+/// @return whether it asks for a vote, which the server then gives or has given.
+[[nodiscard]] inline bool asks_for_a_vote(const redis::Call& call) noexcept {
+  return ask_of(call) == Ask::take || ask_of(call) == Ask::relock;
+}
+/// @return whether it takes a vote back.
+[[nodiscard]] inline bool takes_back(const redis::Call& call) noexcept {
+  return ask_of(call) == Ask::undo || ask_of(call) == Ask::free;
 }
 
 /// "Who holds it?", "which holds are there?", or "can locks be taken?".
@@ -266,7 +256,7 @@ struct Looking final : QuorumRequest {
   NodeSet refused = 0;              // the same, of an error
   std::vector<Failure> failures{};  ///< what those have said; empty = none has
   Roll roll{};
-  std::vector<std::pair<std::size_t, Told>> answers{};
+  std::vector<std::pair<std::size_t, VoteReply>> answers{};
   /// What one server tells of a hold.
   struct Vote {
     std::size_t node = 0;
@@ -276,11 +266,25 @@ struct Looking final : QuorumRequest {
   std::vector<Vote> votes{};  ///< `queue`: whose they are
 };
 
-/// @return the same of a call.
+/// @return what the script that does it is known by on a connection (see redis::LoadedScripts).
 [[nodiscard]] inline std::uint8_t script_of(const redis::Call& call) noexcept {
-  constexpr std::uint8_t whose = 7;
-  const bool holds = ask_of(call) == Ask::look && request_in<Looking>(call).queue;
-  return holds ? whose : script_of(ask_of(call));
+  constexpr std::uint8_t acquire = 0;
+  constexpr std::uint8_t share = 1;
+  constexpr std::uint8_t settle = 2;
+  constexpr std::uint8_t release = 3;
+  constexpr std::uint8_t renew = 4;
+  constexpr std::uint8_t inspect = 5;
+  const auto by_mode = [](Mode mode) { return mode == Mode::shared ? share : acquire; };
+  switch (ask_of(call)) {
+    case Ask::take: return by_mode(request_in<QuorumAttempt>(call).request().mode);
+    case Ask::relock: return by_mode(request_in<Relocking>(call).hold.mode);
+    case Ask::settle: return settle;
+    case Ask::undo:
+    case Ask::free: return release;
+    case Ask::renew: return renew;
+    case Ask::look: break;
+  }
+  return inspect;
 }
 
 }  // namespace mortise::redlock

@@ -2,7 +2,6 @@
 // The rounds of an attempt: how one begins, what becomes of it, and when the next one comes. Parts
 // of RedlockBackend.
 #include "base/mutant.hpp"
-#include "base/one_by_one.hpp"
 #include "base/scratch.hpp"
 #include "core/figures.hpp"
 #include "redlock/redlock_backend.hpp"
@@ -96,10 +95,10 @@ void RedlockBackend::ask(const std::shared_ptr<QuorumAttempt>& attempt) {
   attempt->asked = now;
   attempt->hinted = 0;
   attempt->late = 0;
+  attempt->again = 0;
   attempt->spoke.clear();
   attempt->hears = 0;
   attempt->untold = false;
-  attempt->leaves.store(false);  // in vain, and there was no memory to take it back
   attempt->next = never;
   attempt->proposal.store(propose());
   attempt->bold.store(attempt->splits >= patient_splits);
@@ -133,56 +132,48 @@ std::optional<bool> RedlockBackend::note_asked(QuorumAttempt& attempt, std::uint
   return fresh;
 }
 
-// The same bytes for most servers, as a rule.
 void RedlockBackend::ask_nodes(const std::shared_ptr<QuorumAttempt>& attempt, NodeSet nodes,
                                std::uint32_t step) {
   const Acquisition::Request& request = attempt->request();
   base::Scratch<struct RoundBytes> scratch;
   std::string& bytes = scratch.text();
-  std::optional<Passage> written;
-  bool written_interested = false;
   NodeSet unasked = 0;
   const Instant now = clock_->now();
+  const core::Nanos time = node_timeout(request.lease);
   const redis::Call call{.tag = tag_of(Ask::take, step),
                          .operation = attempt,
                          .asked = now,
-                         .deadline = now + node_timeout(request.lease)};
+                         .deadline = now + time};
   for (const auto& node : nodes_) {
     if ((nodes & only(node->index())) == 0) continue;
-    const std::uint64_t epoch = node->epoch();
+    redis::Call mine = call;
+    mine.epoch = node->epoch();
     // Only now: of a connection that broke the copies are noted before the next one is up.
     if (!node->usable()) {
       no_vote(*node, call, node->why());
       continue;
     }
-    const std::uint64_t server = node->server();
-    const std::uint8_t script = script_of(Ask::take);
-    const Passage passage{.step = step,
-                          .copies = late_.has(server, request.attempt),
-                          .whole = !node->loaded().has(script, epoch)};
+    mine.server = node->server();
+    mine.node = node->index();
+    mine.since = now;
+    mine.script = script_of(call);
+    mine.whole = !node->loaded().has(mine.script, mine.epoch);
+    // This thread may have stood still since it has asked the one before.
+    const Instant sent = clock_->now();
+    mine.deadline = sent + time;
+    mine.void_after =
+        node->clock().at(sent) + std::chrono::duration_cast<redis::ServerTime>(time);
     const bool interested = request.wait && node->listens();
     const std::optional<bool> fresh = note_asked(
-        *attempt, step, {.server = server, .node = node->index(), .since = now}, interested);
+        *attempt, step, {.server = mine.server, .node = mine.node, .since = now}, interested);
     if (!fresh) {
       unasked |= only(node->index());
       continue;
     }
-    if (written != passage || written_interested != interested) {
-      bytes.clear();
-      write_take(bytes, passage, *attempt, interested);
-      written = passage;
-      written_interested = interested;
-    }
-    redis::Call mine = call;
-    mine.epoch = epoch;
-    mine.copies = passage.copies;
-    mine.script = script;
-    mine.whole = passage.whole;
-    mine.server = server;
-    mine.node = node->index();
-    mine.since = now;
-    // This thread may have stood still since it has asked the one before.
-    mine.deadline = clock_->now() + node_timeout(request.lease);
+    bytes.clear();
+    write_take(bytes, {.step = step, .whole = mine.whole, .void_after = mine.void_after}, *attempt,
+               interested);
+    const std::uint64_t server = mine.server;
     switch (node->send(std::move(mine), bytes)) {
       case redis::Connection::Sent::sent: attempt->operation->sent(now); break;
       case redis::Connection::Sent::withdrawn: unasked |= only(node->index()); break;
@@ -259,10 +250,6 @@ void RedlockBackend::win(const std::shared_ptr<QuorumAttempt>& attempt, Lock loc
                     .attempt = request.attempt,
                     .number = grant.number,
                     .mode = request.mode};
-  Trail doubtful;
-  for (const Trail::Stop& stop : attempt->maybe) {
-    if (late_.has(stop.server, request.attempt)) static_cast<void>(doubtful.add(stop));
-  }
   // Where it was refused it may have its place among those who wait, which its release is to end: a
   // writer's keeps readers out.
   if (!base::mutant("redlock.place_outlives_the_hold")) attempt->maybe.add(attempt->listed);
@@ -288,12 +275,7 @@ void RedlockBackend::win(const std::shared_ptr<QuorumAttempt>& attempt, Lock loc
     release(std::make_shared<Release>(hold));  // nobody wants it
     return;
   }
-  base::OneByOne each;
-  for (const Trail::Stop& stop : doubtful) {
-    each([&] { static_cast<void>(doubt(hold, stop)); });
-  }
   if (late != 0) relock(*attempt, late);
-  each.finish();
 }
 
 void RedlockBackend::lose(const std::shared_ptr<QuorumAttempt>& attempt, Lock lock) {
@@ -306,23 +288,13 @@ void RedlockBackend::lose(const std::shared_ptr<QuorumAttempt>& attempt, Lock lo
   // that have yet to hear of it.
   const bool proven = count(attempt->round.holders_nodes()) >= quorum_.majority();
   const std::uint32_t step = attempt->step.fetch_add(1) + 1;
-  // But a server that stands still votes when it goes on, if nobody tells it otherwise by then.
-  attempt->maybe.forget_before(
-      now - attempt->request().lease - end_at_the_servers,
-      [&](const Trail::Stop& stop) { return late_.has(stop.server, attempt->request().attempt); });
+  attempt->maybe.forget_before(now - attempt->request().lease - end_at_the_servers);
   Trail servers = attempt->maybe;
-  // An administrator has ended what it was being granted, before this client knew: for a while
-  // those servers take nothing more of it.
-  const bool in_vain = attempt->round.in_vain();
-  if (in_vain) {
-    servers.add(attempt->listed);
-    attempt->leaves.store(true);
-  }
   attempt->splits = (wait ? held : proven) ? 0 : attempt->splits + 1;
   attempt->polite.store(false);
   std::optional<Holder> holder = attempt->holder;
   Instant next = never;
-  if (in_vain || (contended && !wait && (proven || attempt->splits > most_splits))) {
+  if (contended && !wait && (proven || attempt->splits > most_splits)) {
     attempt->phase = QuorumAttempt::Phase::over;
   } else if (!contended && attempt->late == 0) {
     attempt->phase = QuorumAttempt::Phase::unreachable;
@@ -341,11 +313,7 @@ void RedlockBackend::lose(const std::shared_ptr<QuorumAttempt>& attempt, Lock lo
   undo(attempt, servers, step);
   if (phase == QuorumAttempt::Phase::unreachable) return tell_unreachable(attempt);
   if (phase == QuorumAttempt::Phase::over) {
-    if (in_vain) {
-      attempt->operation->forced_out();
-    } else {
-      attempt->operation->busy(std::move(holder));
-    }
+    attempt->operation->busy(std::move(holder));
     forget(*attempt);
     return;
   }

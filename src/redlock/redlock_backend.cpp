@@ -13,6 +13,12 @@
 #include <utility>
 
 namespace mortise::redlock {
+namespace {
+
+// A hold that was ended by force may be in the middle of a renewal.
+constexpr std::chrono::minutes barred_at_least{1};
+
+}  // namespace
 
 RedlockBackend::RedlockBackend(Settings settings)
     : settings_(std::move(settings)),
@@ -233,20 +239,20 @@ bool RedlockBackend::send_on(Node& node, redis::Call call) {
   call.deadline = clock_->now() + time_of(call);
   // Only now: of a connection that broke the copies are noted before the next one is up.
   if (!node.usable()) return false;
-  call.copies = call.copies || are_copies(call, node.server());
+  if (asks_for_a_vote(call)) {
+    const Instant now = clock_->now();
+    call.void_after = node.clock().at(now) + std::chrono::duration_cast<redis::ServerTime>(
+                                                 call.deadline - now);
+  }
   call.script = script_of(call);
   call.whole = call.whole || !node.loaded().has(call.script, call.epoch);
   write(bytes, call, node);
   return node.send(std::move(call), bytes) != redis::Connection::Sent::refused;
 }
 
-bool RedlockBackend::are_copies(const redis::Call& call, std::uint64_t server) const {
-  const AttemptId* const id = attempt_of(call);
-  return id != nullptr && late_.has(server, *id);
-}
-
 void RedlockBackend::write(std::string& bytes, const redis::Call& call, const Node& node) const {
-  Passage passage{.step = step_of(call), .copies = call.copies, .whole = call.whole};
+  const Passage passage{
+      .step = step_of(call), .whole = call.whole, .void_after = call.void_after};
   switch (ask_of(call)) {
     case Ask::take: {
       const auto& attempt = request_in<QuorumAttempt>(call);
@@ -270,13 +276,17 @@ void RedlockBackend::write(std::string& bytes, const redis::Call& call, const No
     case Ask::free: {
       const auto& freeing = request_in<Freeing>(call);
       const HoldId& hold = freeing.release->hold();
-      // What its own client has on its way is refused from now on.
-      passage.copies = passage.copies || freeing.release->found() != nullptr;
+      // The hold may not get the vote again, whatever its own client has on its way.
+      std::chrono::milliseconds barred{0};
+      if (freeing.release->found() != nullptr) {
+        barred = std::chrono::ceil<std::chrono::milliseconds>(
+            std::max<core::Nanos>(freeing.until - clock_->now(), barred_at_least));
+      }
       // A server that voted late may not have heard of the hold's number yet.
       if (freeing.known) {
-        requests_.undo(bytes, passage, hold.name, hold.attempt, true);
+        requests_.undo(bytes, passage, hold.name, hold.attempt, true, barred);
       } else {
-        requests_.release(bytes, passage, hold);
+        requests_.release(bytes, passage, hold, barred);
       }
       return;
     }

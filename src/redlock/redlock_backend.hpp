@@ -5,8 +5,8 @@
 #include <mortise/backend.hpp>
 
 #include "base/random_id.hpp"
+#include "redlock/copies.hpp"
 #include "redlock/holds.hpp"
-#include "redlock/late_duplicates.hpp"
 #include "redlock/node.hpp"
 #include "redlock/outbox.hpp"
 #include "redlock/quorum_request.hpp"
@@ -100,7 +100,6 @@ class RedlockBackend final : public Backend, private Node::User {
   [[nodiscard]] bool send_to(std::uint64_t server, Node& node, redis::Call call);
   /// The same on the connection that the call names.
   [[nodiscard]] bool send_on(Node& node, redis::Call call);
-  [[nodiscard]] bool are_copies(const redis::Call& call, std::uint64_t server) const;
   void write(std::string& bytes, const redis::Call& call, const Node& node) const;
   void write_take(std::string& bytes, const Passage& passage, const QuorumAttempt& attempt,
                   bool interested) const;
@@ -145,10 +144,8 @@ class RedlockBackend final : public Backend, private Node::User {
   void see_to_kept();
   [[nodiscard]] redis::Call call_of(const std::shared_ptr<Freeing>& freeing,
                                     const Trail::Stop& where) const;
-  /// What a server was asked for a hold it may execute yet, and the hold may end without a word:
-  /// its vote is taken back then. @return false: the hold is not known any more
-  bool doubt(const HoldId& hold, const Trail::Stop& where);
-  void end_there(const HoldId& hold, const Trail::Stop& where, Instant until);
+  /// A server took a vote back. Repeats that later if a request for the vote may still arrive.
+  void repeat_if_copies(Node& node, const redis::Call& call, redis::ServerTime at);
   /// What a server was asked in an earlier step it may execute yet.
   void in_doubt(const std::shared_ptr<QuorumAttempt>& attempt, const Trail::Stop& where);
 
@@ -184,12 +181,12 @@ class RedlockBackend final : public Backend, private Node::User {
   void finish_cancel(const std::shared_ptr<QuorumAttempt>& attempt, Lock lock);
 
   // Replies: redlock_replies.cpp.
-  void on_take(Node& node, const redis::Call& call, const redis::Reply& reply);
-  void on_settle(Node& node, const redis::Call& call, const redis::Reply& reply);
-  void on_undo(Node& node, const redis::Call& call, const redis::Reply& reply);
-  void on_free(Node& node, const redis::Call& call, const redis::Reply& reply);
-  void on_look(Node& node, const redis::Call& call, const redis::Reply& reply);
-  void note_executed(Node& node, const redis::Call& call);
+  void on_take(Node& node, const redis::Call& call, VoteReply reply);
+  void on_late_take(Node& node, const redis::Call& call);
+  void on_settle(Node& node, const redis::Call& call, const VoteReply& reply);
+  void on_undo(Node& node, const redis::Call& call, const VoteReply& reply);
+  void on_free(Node& node, const redis::Call& call, const VoteReply& reply);
+  void on_look(Node& node, const redis::Call& call, VoteReply reply);
   void note_unanswered(const Node& node, const redis::Call& call);
   void refused(Node& node, const redis::Call& call, const redis::Reply& reply);
   bool vote_late(const std::shared_ptr<QuorumAttempt>& attempt, std::uint32_t step, NodeSet nodes);
@@ -205,11 +202,9 @@ class RedlockBackend final : public Backend, private Node::User {
   void judge(const std::shared_ptr<Freeing>& freeing, Lock lock);
   void judge(const std::shared_ptr<Looking>& looking, Lock lock);
   [[nodiscard]] std::optional<Holder> holder_of(
-      const std::vector<std::pair<std::size_t, Told>>& answers, bool& decided) const;
+      const std::vector<std::pair<std::size_t, VoteReply>>& answers, bool& decided) const;
 
   // Administrators: redlock_listing.cpp.
-  [[nodiscard]] static std::optional<Told> read_whose(std::string_view text,
-                                                      std::vector<Looking::Vote>& votes);
   /// Under its mutex, as what follows. @return whether servers that have not answered yet may make
   /// a majority of the votes that others tell of.
   [[nodiscard]] bool may_name_more(const Looking& looking) const;
@@ -217,7 +212,7 @@ class RedlockBackend final : public Backend, private Node::User {
   void answer_holds(Looking& looking, const std::optional<Holder>& holder);
 
   // Holds: redlock_renewals.cpp.
-  void on_renew(Node& node, const redis::Call& call, const redis::Reply& reply);
+  void on_renew(Node& node, const redis::Call& call, const VoteReply& reply);
   void judge(const std::shared_ptr<Renewing>& renewing, Lock lock);
   void renew_apart(const std::shared_ptr<Renewal>& renewal);
   void give_back_what_is_lost(const Renewing& renewing, const std::vector<Tally>& verdicts);
@@ -232,7 +227,7 @@ class RedlockBackend final : public Backend, private Node::User {
   Host* host_ = nullptr;
   std::shared_ptr<Clock> clock_;
   Holds holds_;
-  LateDuplicates late_;
+  Copies copies_;
   Outbox outbox_;
   Alarm alarm_{*this};
   std::vector<std::unique_ptr<Node>> nodes_;

@@ -5,14 +5,11 @@
 #include "redlock/redlock_backend.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <string>
 #include <utility>
 
 namespace mortise::redlock {
-
-using redis::Answer;
 
 namespace {
 
@@ -23,19 +20,6 @@ NodeSet nodes_of(const Looking& looking, const AttemptId& attempt) noexcept {
     if (vote.hold.attempt == attempt) nodes |= only(vote.node);
   }
   return nodes;
-}
-
-/// @return the label that is written there, two hexadecimal digits a byte; nothing = it is none
-std::optional<std::string> label_in(std::string_view digits) {
-  if (digits.size() % 2 != 0 || digits.size() > 2 * core::longest_label) return std::nullopt;
-  std::string label;
-  for (; !digits.empty(); digits.remove_prefix(2)) {
-    unsigned byte = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + 2, byte, 16);
-    if (error != std::errc{} || end != digits.data() + 2) return std::nullopt;
-    label.push_back(static_cast<char>(byte));
-  }
-  return label;
 }
 
 }  // namespace
@@ -57,32 +41,6 @@ void RedlockBackend::queue(const std::shared_ptr<QueueLook>& operation) {
   } else if (open(*operation)) {
     look(std::make_shared<Looking>(operation));
   }
-}
-
-/// @return the answer behind the holds; nothing = it makes no sense
-std::optional<Told> RedlockBackend::read_whose(std::string_view text,
-                                               std::vector<Looking::Vote>& votes) {
-  const std::size_t space = text.find(' ');
-  if (space == std::string_view::npos) return std::nullopt;
-  std::optional<Told> told = Told::parse(text.substr(space + 1));
-  if (!told || told->answer.kind != Answer::Kind::held) return told;
-  std::string_view rest = text.substr(0, space);
-  const auto up_to = [&rest](char end) {
-    const std::string_view part = rest.substr(0, rest.find(end));
-    rest.remove_prefix(std::min(part.size() + 1, rest.size()));
-    return part;
-  };
-  while (!rest.empty()) {
-    const std::optional<AttemptId> attempt = redis::parse_attempt(up_to('.'));
-    const std::optional<std::uint64_t> number = vote_number(std::string("G ").append(up_to('.')));
-    const std::optional<std::string> label = label_in(up_to(','));
-    if (!attempt || !number || !label) return std::nullopt;
-    Looking::Vote& vote = votes.emplace_back();  // GCC 12 warns of a temporary, wrongly
-    vote.hold.attempt = *attempt;
-    vote.hold.number = *number;
-    vote.label = *label;
-  }
-  return votes.empty() ? std::nullopt : told;
 }
 
 bool RedlockBackend::may_name_more(const Looking& looking) const {

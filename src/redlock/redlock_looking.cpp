@@ -8,8 +8,6 @@
 namespace mortise::redlock {
 namespace {
 
-using redis::Answer;
-
 constexpr std::chrono::seconds longest_look{1};
 
 }  // namespace
@@ -47,23 +45,22 @@ void RedlockBackend::look_at(const std::shared_ptr<Looking>& looking, NodeSet no
 }
 
 std::optional<Holder> RedlockBackend::holder_of(
-    const std::vector<std::pair<std::size_t, Told>>& answers, bool& decided) const {
+    const std::vector<std::pair<std::size_t, VoteReply>>& answers, bool& decided) const {
   std::size_t free = quorum_.nodes - answers.size();  // who has not answered may say anything
   decided = false;
   bool any_may = false;
   // Those whom a server names first: where several read they are the first at most of them.
   for (const auto& [node, told] : answers) {
-    const Answer& answer = told.answer;
-    if (answer.kind != Answer::Kind::held) continue;
+    if (told.kind != VoteReply::Kind::held) continue;
     Tally same;
-    std::optional<Holder> holder = answer.holder();
+    std::optional<Holder> holder = told.holder();
     for (const auto& [other, theirs] : answers) {
-      if (theirs.answer.kind != Answer::Kind::held || !theirs.names(answer.holder_number)) continue;
+      if (theirs.kind != VoteReply::Kind::held || !theirs.names(told.holder_number())) continue;
       same.yes |= only(other);
-      if (holder && theirs.answer.holder()) {
-        holder->waiters = std::max(holder->waiters.value_or(0), theirs.answer.waiters);
-        const bool of_it = theirs.answer.holder_number == answer.holder_number;
-        if (holder->label.empty() && of_it) holder->label = theirs.answer.label;
+      if (holder && theirs.holder()) {
+        holder->waiters = std::max(holder->waiters.value_or(0), theirs.waiters);
+        const bool of_it = theirs.holder_number() == told.holder_number();
+        if (holder->label.empty() && of_it) holder->label = theirs.label;
       }
     }
     if (count(same.yes) >= quorum_.majority()) {
@@ -76,25 +73,23 @@ std::optional<Holder> RedlockBackend::holder_of(
   return std::nullopt;
 }
 
-void RedlockBackend::on_look(Node& node, const redis::Call& call, const redis::Reply& reply) {
+void RedlockBackend::on_look(Node& node, const redis::Call& call, VoteReply reply) {
   const auto looking = shared_request_in<Looking>(call);
-  std::vector<Looking::Vote> votes;
-  std::optional<Told> told =
-      looking->queue ? read_whose(reply.text, votes) : Told::parse(reply.text);
-  if (!told ||
-      (told->answer.kind != Answer::Kind::held && told->answer.kind != Answer::Kind::free)) {
-    return nonsense(node, call);
-  }
+  const bool unnamed =
+      looking->queue != nullptr && reply.kind == VoteReply::Kind::held && reply.holds.empty();
+  if (unnamed) return nonsense(node, call);
   Lock lock(looking->mutex);
   looking->heard |= only(node.index());
   looking->refused &= ~only(node.index());  // by another connection
   if (!looking->failures.empty()) looking->failures[node.index()] = {};
   if (looking->roll.counts(node.index(), node.server())) {
-    looking->answers.emplace_back(node.index(), std::move(*told));
-    for (Looking::Vote& vote : votes) {
+    for (std::size_t i = 0; i < reply.holds.size(); ++i) {
+      Looking::Vote& vote = looking->votes.emplace_back();  // GCC 12 warns of a temporary, wrongly
       vote.node = node.index();
-      looking->votes.push_back(std::move(vote));
+      vote.hold = std::move(reply.holds[i]);
+      vote.label = std::move(reply.labels[i]);
     }
+    looking->answers.emplace_back(node.index(), std::move(reply));
   }
   judge(looking, std::move(lock));
 }

@@ -18,10 +18,6 @@ constexpr std::chrono::milliseconds out_of_memory_again{500};
 constexpr std::chrono::milliseconds patience_at_the_end{750};
 constexpr std::chrono::milliseconds a_look{5};
 
-bool takes_back(const redis::Call& call) {
-  return ask_of(call) == Ask::undo || ask_of(call) == Ask::free;
-}
-
 }  // namespace
 
 // A release is over with the majority's answers. One of the others may answer that it does not know
@@ -56,7 +52,6 @@ void RedlockBackend::tell(redis::Call call) {
     told = send_to(call.server, *node, call) || told;
   }
   if (told) return;
-  call.copies = true;  // by another connection it may come before what it takes back
   outbox_.put(call.server, call);
   want_missing(usable(), false);
   see_to_outbox(clock_->now());
@@ -80,21 +75,12 @@ void RedlockBackend::send_outbox(Node& node, bool comes_up) {
   const Instant met = comes_up ? whereabouts_.met(server) : Instant::min();
   Instant next = never;
   const auto look = [&](const redis::Call& entry) -> Outbox::Look {
-    Instant end = end_of_entry(entry);
-    if (ask_of(entry) == Ask::free) {
-      const auto& freeing = request_in<Freeing>(entry);
-      const HoldId& hold = freeing.release->hold();
-      // The release tells it by itself. What came before that would free the vote, and the release
-      // would find nothing, as if the hold had not stood.
-      if (freeing.if_it_lapses && holds_.freeing(hold)) return {.due = false, .over = true};
-      const Instant until = freeing.if_it_lapses ? holds_.until(hold) : Instant{};
-      if (freeing.if_it_lapses && holds_.stands(hold, now)) {
-        if (entry.server == server) next = std::min(next, until);
-        return {.due = false};
-      }
-      end = std::max(end, until + end_at_the_servers + kept_after_its_end);
+    const Instant again = copies_.due(entry.server, *attempt_of(entry));
+    if (again > now) {
+      if (entry.server == server) next = std::min(next, again);
+      return {.due = false};
     }
-    return {.over = now >= end,
+    return {.over = now >= end_of_entry(entry),
             .told_to_all =
                 withdrawn(entry) || (now > end_of_vote(entry) && entry.node == node.index())};
   };
@@ -115,7 +101,7 @@ void RedlockBackend::send_outbox(Node& node, bool comes_up) {
 // Nobody but the caller depends on the others, who asks again.
 void RedlockBackend::keep(Calls alone) noexcept {
   const Ask ask = ask_of(alone.front());
-  if (ask != Ask::take && ask != Ask::undo && ask != Ask::free && ask != Ask::relock) return;
+  if (ask != Ask::take && ask != Ask::undo && ask != Ask::free) return;
   {
     const std::lock_guard lock(mutex_);
     kept_.splice(kept_.end(), alone);
@@ -182,28 +168,13 @@ redis::Call RedlockBackend::call_of(const std::shared_ptr<Freeing>& freeing,
           .deadline = now + patience};
 }
 
-bool RedlockBackend::doubt(const HoldId& hold, const Trail::Stop& where) {
-  const std::shared_ptr<Freeing> end = holds_.doubted(hold, where);
-  if (!end) return false;
-  redis::Call call = call_of(end, where);
-  call.copies = true;
-  outbox_.put(where.server, std::move(call));
-  for (const auto& node : nodes_) {
-    // It has come up in between, and may have looked into its outbox too early.
-    if (node->usable() && node->server() == where.server) send_outbox(*node, false);
-  }
-  return true;
-}
-
-/// A copy may give a server's vote to a hold. @param until the end of that vote
-void RedlockBackend::end_there(const HoldId& hold, const Trail::Stop& where, Instant until) {
-  if (doubt(hold, where)) return;
-  // It has ended, and by another address its server was told that before this comes, perhaps. Where
-  // its release is under way it is that which asks: what another one had freed would count as not
-  // freed.
-  std::shared_ptr<Freeing> end = holds_.freeing(hold);
-  if (!end) end = std::make_shared<Freeing>(std::make_shared<Release>(hold), true, until);
-  tell(call_of(end, where));
+// By the next connection it came before a request that may still arrive, perhaps.
+void RedlockBackend::repeat_if_copies(Node& node, const redis::Call& call, redis::ServerTime at) {
+  const Instant now = clock_->now();
+  const Instant again = copies_.taken_back(node.server(), *attempt_of(call), at, now);
+  if (again == never || withdrawn(call)) return;
+  outbox_.put(node.server(), call);
+  alarm_.set_outbox_due(again);
 }
 
 // The answer of another address that leads there has said that nothing is left, perhaps.
@@ -211,15 +182,7 @@ void RedlockBackend::in_doubt(const std::shared_ptr<QuorumAttempt>& attempt,
                               const Trail::Stop& where) {
   Lock lock(attempt->mutex);
   const std::uint32_t step = attempt->step.load();
-  if (attempt->phase == QuorumAttempt::Phase::won) {
-    const Acquisition::Request& request = attempt->request();
-    lock.unlock();
-    const HoldId hold{.name = request.name,
-                      .attempt = request.attempt,
-                      .number = attempt->number.load(),
-                      .mode = request.mode};
-    return end_there(hold, where, where.asked + request.lease);
-  }
+  if (attempt->phase == QuorumAttempt::Phase::won) return;  // its hold knows of that server
   static_cast<void>(attempt->maybe.add(where));
   // What comes of the round has it taken back.
   if (attempt->phase == QuorumAttempt::Phase::asking ||

@@ -99,10 +99,8 @@ void RedlockBackend::breaks(Node& node, const std::list<Call>& unanswered) {
 }
 
 void RedlockBackend::note_unanswered(const Node& node, const Call& call) {
-  if (const AttemptId* const id = attempt_of(call)) {
-    late_.add(node.server(), *id, ask_of(call) == Ask::free, step_of(call), clock_->now(),
-              lease_of(call));
-  }
+  if (!asks_for_a_vote(call)) return;
+  copies_.add(node.server(), *attempt_of(call), call.void_after, clock_->now());
 }
 
 void RedlockBackend::down(Node& node, bool was_up, Calls unanswered) {

@@ -12,24 +12,20 @@
 namespace mortise::redlock {
 
 using redis::Call;
-using redis::Reply;
 
-void RedlockBackend::on_renew(Node& node, const Call& call, const Reply& reply) {
+void RedlockBackend::on_renew(Node& node, const Call& call, const VoteReply& reply) {
   const auto renewing = shared_request_in<Renewing>(call);
-  const std::string& text = reply.text;
+  const std::vector<int>& codes = reply.renewals;
   std::vector<Renewal::Item>& items = renewing->renewal->items();
   const NodeSet bit = only(node.index());
-  if (text.size() != renewing->tallies.size() ||
-      text.find_first_not_of("012E") != std::string::npos) {
-    return nonsense(node, call);
-  }
+  if (codes.size() != renewing->tallies.size()) return nonsense(node, call);
   // What it has renewed is a vote there, whoever gave it: a server may have it of the one that it
   // has replaced. Where the hold is being released meanwhile, this one has yet to hear of that.
   const Trail::Stop here{.server = node.server(),
                          .node = node.index(),
                          .since = renewing->asked,
                          .asked = renewing->asked};
-  for (const std::shared_ptr<Freeing>& freeing : holds_.renewed(items, text, here)) {
+  for (const std::shared_ptr<Freeing>& freeing : holds_.renewed(items, codes, here)) {
     tell(call_of(freeing, here));
   }
   std::vector<Renewal::Item> late;
@@ -37,14 +33,14 @@ void RedlockBackend::on_renew(Node& node, const Call& call, const Reply& reply) 
   renewing->open &= ~bit;
   const bool counts = !renewing->roll.newcomer(node.index(), call.epoch) &&
                       renewing->roll.counts(node.index(), node.server());
-  for (std::size_t i = 0; counts && i < text.size(); ++i) {
+  for (std::size_t i = 0; counts && i < codes.size(); ++i) {
     Tally& tally = renewing->tallies[i];
-    (renews(text[i]) ? tally.yes : tally.no) |= bit;
+    (renews(codes[i]) ? tally.yes : tally.no) |= bit;
     // One is enough: of those who have noted a writer that waits there is one in each majority.
-    if (text[i] == '2' && !base::mutant("redlock.nobody_says_that_a_writer_waits")) {
+    if (codes[i] == 2 && !base::mutant("redlock.nobody_says_that_a_writer_waits")) {
       renewing->wanted[i] = true;
     }
-    if (text[i] != 'E') continue;
+    if (codes[i] != -1) continue;
     renewing->free[i] |= bit;
     // The majority's answers were in already: this server was not asked for its vote yet.
     if (renewing->over && tally.verdict(quorum_) == Tally::Verdict::yes) late.push_back(items[i]);

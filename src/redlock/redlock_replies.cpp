@@ -15,7 +15,6 @@
 namespace mortise::redlock {
 namespace {
 
-using redis::Answer;
 using redis::Call;
 using redis::Reply;
 using redis::ServerError;
@@ -28,35 +27,30 @@ Trail::Stop stop_of(const Call& call) {
   return {.server = call.server, .node = call.node, .since = call.since, .asked = call.asked};
 }
 
-/// @return whether a server of ours may answer this with that; of renewals and looks, which rest on
-/// no step, whoever reads them says so.
-bool makes_sense(const Call& call, const std::string& text) {
-  const auto letter = [&](std::string_view letters) {
-    return text.size() == 1 && letters.find(text.front()) != std::string_view::npos;
-  };
-  switch (ask_of(call)) {
-    case Ask::take:
-    case Ask::relock: {
-      if (vote_number(text)) return true;
-      const std::optional<Told> told = Told::parse(text);
-      return told && (told->answer.kind == Answer::Kind::busy ||
-                      told->answer.kind == Answer::Kind::refused);
-    }
-    case Ask::settle: return vote_number(text) || letter("NH");
-    case Ask::undo:
-    case Ask::free: return letter("FALN");
-    case Ask::renew:
-    case Ask::look: break;
+/// @return whether a server of ours may answer this with that.
+bool makes_sense(const Call& call, VoteReply::Kind kind) {
+  using Kind = VoteReply::Kind;
+  switch (kind) {
+    case Kind::vote: return asks_for_a_vote(call) || ask_of(call) == Ask::settle;
+    case Kind::busy:
+    case Kind::late: return asks_for_a_vote(call);
+    case Kind::refused: return ask_of(call) == Ask::relock;
+    case Kind::higher: return ask_of(call) == Ask::settle;
+    case Kind::none: return takes_back(call) || ask_of(call) == Ask::settle;
+    case Kind::freed:
+    case Kind::freed_before:
+    case Kind::lapsed: return takes_back(call);
+    case Kind::renewed: return ask_of(call) == Ask::renew;
+    case Kind::held:
+    case Kind::free: return ask_of(call) == Ask::look;
   }
-  return true;
+  return false;
 }
 
 /// The round of that answer is lost, and the next one has not begun: of whose word is worth one it
 /// tells all the same. Else who waits is told of the votes that others give back by a server whose
 /// answers come late, each time.
-/// @param number of its vote @param told else
-void note_late(QuorumAttempt& attempt, const Node& node, const Call& call,
-               const std::optional<std::uint64_t>& number, std::optional<Told>& told) {
+void note_late(QuorumAttempt& attempt, const Node& node, const Call& call, VoteReply& reply) {
   const std::size_t index = node.index();
   const bool lost =
       attempt.phase == QuorumAttempt::Phase::waiting && attempt.step.load() == step_of(call) + 1;
@@ -64,10 +58,10 @@ void note_late(QuorumAttempt& attempt, const Node& node, const Call& call,
   if (!lost || joined || attempt.roll.newcomer(index, call.epoch)) return;
   if (!attempt.roll.counts(index, node.server())) return;
   if (base::mutant("redlock.hears_none_but_the_holders")) return;
-  if (number) return attempt.round.granted(index, *number, call.asked);
-  const Answer& answer = told->answer;
-  if (answer.kind == Answer::Kind::refused) return attempt.round.barred(index);
-  attempt.round.refused(index, answer.holder_number, answer.left, std::move(told->numbers));
+  if (reply.kind == VoteReply::Kind::vote) {
+    return attempt.round.granted(index, reply.number, call.asked);
+  }
+  attempt.round.refused(index, reply.holder_number(), reply.left, std::move(reply.numbers));
 }
 
 // A server that refuses for now (too few replicas, a full disk) is asked again so often.
@@ -79,26 +73,20 @@ constexpr std::chrono::seconds denied_again{2};
 
 void RedlockBackend::answered(Node& node, const Call& call, const Reply& reply) {
   if (reply.is_error()) return refused(node, call, reply);
-  if (reply.kind != Reply::Kind::string || !makes_sense(call, reply.text)) {
-    return nonsense(node, call);
-  }
-  note_executed(node, call);
+  std::optional<VoteReply> vote = VoteReply::parse(reply);
+  if (!vote || !makes_sense(call, vote->kind)) return nonsense(node, call);
+  // What waited in the outbox says when it was asked for first, which is not when it left.
+  if (!takes_back(call)) node.clock().read(call.asked, vote->now);
   switch (ask_of(call)) {
-    case Ask::take: return on_take(node, call, reply);
-    case Ask::settle: return on_settle(node, call, reply);
-    case Ask::undo: return on_undo(node, call, reply);
-    case Ask::free: return on_free(node, call, reply);
-    case Ask::renew: return on_renew(node, call, reply);
+    case Ask::take:
+      if (vote->kind == VoteReply::Kind::late) return on_late_take(node, call);
+      return on_take(node, call, *std::move(vote));
+    case Ask::settle: return on_settle(node, call, *vote);
+    case Ask::undo: return on_undo(node, call, *vote);
+    case Ask::free: return on_free(node, call, *vote);
+    case Ask::renew: return on_renew(node, call, *vote);
     case Ask::relock: return;  // a vote more, or not
-    case Ask::look: return on_look(node, call, reply);
-  }
-}
-
-// What was asked of the same attempt before is refused there from now on, if it was told so.
-void RedlockBackend::note_executed(Node& node, const Call& call) {
-  if (!call.copies || ask_of(call) == Ask::settle) return;
-  if (const AttemptId* const id = attempt_of(call)) {
-    late_.answered(node.server(), *id, step_of(call), ask_of(call) == Ask::free, clock_->now());
+    case Ask::look: return on_look(node, call, *std::move(vote));
   }
 }
 
@@ -115,14 +103,14 @@ void RedlockBackend::refused(Node& node, const Call& call, const Reply& reply) {
     again.whole = true;
     // Behind whatever was sent since, so that it may be withdrawn.
     if (send(node, again)) return;
-    if (ask_of(again) == Ask::undo || ask_of(again) == Ask::free) {
+    if (takes_back(again)) {
       tell(std::move(again));
     } else {
       no_answer(node, again, error.failure);
     }
     return;
   }
-  if (ask_of(call) == Ask::undo || ask_of(call) == Ask::free) {
+  if (takes_back(call)) {
     if (ask_of(call) == Ask::free) no_answer(node, call, error.failure);
     // It stays in the outbox, whatever the error is: what it would free keeps others out for a
     // whole lease, and what stands between us and the server may have made that error.
@@ -176,8 +164,12 @@ void RedlockBackend::no_answer(Node& node, const Call& call, const Failure& why,
     case Ask::undo: return in_doubt(quorum_attempt_in(call), stop_of(call));
     case Ask::free: {
       const auto freeing = shared_request_in<Freeing>(call);
-      if (broke) return tell_again(*freeing, call);
       Lock lock(freeing->mutex);
+      if (broke) {
+        static_cast<void>(freeing->unheard.add(stop_of(call)));
+        lock.unlock();
+        return tell_again(*freeing, call);
+      }
       freeing->refused |= only(node.index());
       const bool hopeless = count(freeing->refused) >= quorum_.blocking();
       lock.unlock();
@@ -196,11 +188,7 @@ void RedlockBackend::no_answer(Node& node, const Call& call, const Failure& why,
       if (why && !broke) renewing->refusal = why;
       return judge(renewing, std::move(lock));
     }
-    case Ask::relock: {
-      if (!broke) return;
-      const HoldId& hold = request_in<Relocking>(call).hold;
-      return end_there(hold, stop_of(call), call.asked + lease_of(call));
-    }
+    case Ask::relock: return;  // its hold knows of that server
     case Ask::look: {
       const auto looking = shared_request_in<Looking>(call);
       Lock lock(looking->mutex);
@@ -243,26 +231,48 @@ void RedlockBackend::no_vote(Node& node, const Call& call, const Failure& why, b
   judge(attempt, std::move(lock));
 }
 
-void RedlockBackend::on_take(Node& node, const Call& call, const Reply& reply) {
-  const std::optional<std::uint64_t> number = vote_number(reply.text);
-  std::optional<Told> told = number ? std::nullopt : Told::parse(reply.text);
+// It took longer than a command may take, or the server's clock was set ahead. Its reply has shown
+// the time, so it is asked once more.
+void RedlockBackend::on_late_take(Node& node, const Call& call) {
+  const std::shared_ptr<QuorumAttempt> attempt = quorum_attempt_in(call);
+  const NodeSet bit = only(node.index());
+  {
+    Lock lock(attempt->mutex);
+    if (attempt->step.load() != step_of(call)) {
+      lock.unlock();
+      static_cast<void>(vote_late(attempt, step_of(call), bit));
+      return;
+    }
+    const bool twice = (std::exchange(attempt->again, attempt->again | bit) & bit) != 0;
+    if (twice || attempt->phase != QuorumAttempt::Phase::asking) {
+      attempt->round.silent(node.index());
+      return judge(attempt, std::move(lock));
+    }
+  }
+  ask_nodes(attempt, bit, step_of(call));
+}
+
+void RedlockBackend::on_take(Node& node, const Call& call, VoteReply reply) {
+  const bool voted = reply.kind == VoteReply::Kind::vote;
   const std::shared_ptr<QuorumAttempt> attempt = quorum_attempt_in(call);
   const std::size_t index = node.index();
+  // A vote with another number than that of the hold has to learn it.
+  const auto settle_late = [&] {
+    Call late = call;
+    late.tag = tag_of(Ask::settle, step_of(call));
+    late.whole = false;
+    return send(node, std::move(late));
+  };
   Lock lock(attempt->mutex);
   static_cast<void>(attempt->spoke.add({.server = node.server(), .node = index}));
   if (attempt->step.load() != step_of(call) &&
       !base::mutant("redlock.votes_of_an_earlier_round_count")) {
-    // The hold was granted without this vote, which has to know its number now.
     const bool laggard = attempt->phase == QuorumAttempt::Phase::won &&
-                         attempt->won_step == step_of(call) && number &&
-                         *number != attempt->number.load();
-    note_late(*attempt, node, call, number, told);
+                         attempt->won_step == step_of(call) && voted &&
+                         reply.number != attempt->number.load();
+    note_late(*attempt, node, call, reply);
     lock.unlock();
-    if (!laggard) return;
-    Call late = call;
-    late.tag = tag_of(Ask::settle, step_of(call));
-    late.whole = false;
-    static_cast<void>(send(node, std::move(late)));
+    if (laggard) static_cast<void>(settle_late());
     return;
   }
   // The hold is to have that vote, too, but may not rest on it.
@@ -272,7 +282,7 @@ void RedlockBackend::on_take(Node& node, const Call& call, const Reply& reply) {
     attempt->round.silent(index);
     return judge(attempt, std::move(lock));
   }
-  if (!number && !late_.has(call.server, attempt->request().attempt)) {
+  if (!voted && !copies_.has(call.server, attempt->request().attempt)) {
     attempt->maybe.refused(call.server, index);
   }
   if (!attempt->roll.counts(index, node.server())) {
@@ -280,53 +290,48 @@ void RedlockBackend::on_take(Node& node, const Call& call, const Reply& reply) {
     attempt->round.silent(index);
     return judge(attempt, std::move(lock));
   }
-  if (number) {
+  if (voted) {
     attempt->round.granted(
-        index, *number,
+        index, reply.number,
         base::mutant("redlock.validity_counts_from_the_answer") ? clock_->now() : call.asked);
-    if (attempt->phase == QuorumAttempt::Phase::settling && *number != attempt->number.load()) {
+    if (attempt->phase == QuorumAttempt::Phase::settling &&
+        reply.number != attempt->number.load()) {
       lock.unlock();
-      Call late = call;
-      late.tag = tag_of(Ask::settle, step_of(call));
-      late.whole = false;
-      if (!send(node, late)) no_vote(node, late, node.why());
+      if (!settle_late()) no_vote(node, call, node.why());
       lock.lock();
       if (attempt->step.load() != step_of(call)) return;
     }
     return judge(attempt, std::move(lock));
   }
-  const Answer& answer = told->answer;
-  if (answer.kind == Answer::Kind::refused && !base::mutant("redlock.barred_is_held_elsewhere")) {
-    attempt->round.barred(index);
-    return judge(attempt, std::move(lock));
-  }
-  attempt->round.refused(index, answer.holder_number, answer.left, std::move(told->numbers));
+  const std::uint64_t number = reply.holder_number();
+  std::optional<Holder> holder = reply.holder();
+  attempt->round.refused(index, number, reply.left, std::move(reply.numbers));
   if ((attempt->round.holders_nodes() & only(index)) != 0) {
-    std::optional<Holder> holder = answer.holder();
     // A vote that only a renewal brought there has no label; another server's has.
-    const bool known = attempt->holder && attempt->holder_number == answer.holder_number;
+    const bool known = attempt->holder && attempt->holder_number == number;
     if (holder && holder->label.empty() && known) holder->label = attempt->holder->label;
     attempt->holder = std::move(holder);
-    attempt->holder_number = answer.holder_number;
+    attempt->holder_number = number;
   }
   judge(attempt, std::move(lock));
 }
 
-void RedlockBackend::on_settle(Node& node, const Call& call, const Reply& reply) {
-  const std::optional<std::uint64_t> number = vote_number(reply.text);
+void RedlockBackend::on_settle(Node& node, const Call& call, const VoteReply& reply) {
   const std::shared_ptr<QuorumAttempt> attempt = quorum_attempt_in(call);
   Lock lock(attempt->mutex);
   if (attempt->step.load() != step_of(call)) return;
   // Its address may lead elsewhere by now: what voted is not what answers.
-  if (number && attempt->roll.counted(node.index(), node.server())) {
-    attempt->round.settled(node.index(), *number);
+  const bool voted = reply.kind == VoteReply::Kind::vote;
+  if (voted && attempt->roll.counted(node.index(), node.server())) {
+    attempt->round.settled(node.index(), reply.number);
   } else {
     attempt->round.silent(node.index());
   }
   judge(attempt, std::move(lock));
 }
 
-void RedlockBackend::on_undo(Node& node, const Call& call, const Reply& reply) {
+void RedlockBackend::on_undo(Node& node, const Call& call, const VoteReply& reply) {
+  repeat_if_copies(node, call, reply.now);
   const std::shared_ptr<QuorumAttempt> attempt = quorum_attempt_in(call);
   Lock lock(attempt->mutex);
   if (attempt->step.load() != step_of(call)) return;
@@ -335,32 +340,29 @@ void RedlockBackend::on_undo(Node& node, const Call& call, const Reply& reply) {
   // it was asked for a vote of its own. And it was one server before, and is told what all of them
   // are owed: that it knew says nothing of those at other addresses, whose votes may stand.
   const bool there = node.index() == call.node;
-  const bool knew = reply.text != "N" && there &&
+  const bool knew = reply.kind != VoteReply::Kind::none && there &&
                     (!attempt->polled.has(node.server()) ||
                      base::mutant("redlock.own_vote_is_taken_for_anothers"));
   if (node.server() == call.server || knew) attempt->maybe.remove(call.server);
   finish_cancel(attempt, std::move(lock));
 }
 
-void RedlockBackend::on_free(Node& node, const Call& call, const Reply& reply) {
+void RedlockBackend::on_free(Node& node, const Call& call, const VoteReply& reply) {
+  using Kind = VoteReply::Kind;
+  repeat_if_copies(node, call, reply.now);
   const auto freeing = shared_request_in<Freeing>(call);
-  const AttemptId& attempt = freeing->release->hold().attempt;
-  // Also by the server that this one was before it was started anew.
-  const bool before =
-      late_.has_release(node.server(), attempt) || late_.has_release(call.server, attempt);
-  late_.released(node.server(), attempt);
-  late_.released(call.server, attempt);
-  const char outcome = reply.text.front();
   Lock lock(freeing->mutex);
+  // Also by the server that this one was before it was started anew.
+  const bool before = freeing->unheard.has(node.server()) || freeing->unheard.has(call.server);
   // By two addresses the server frees it once, and the answer to the other may be read first. One
   // that was met since, and not where the one was that was asked, is a stranger, perhaps.
-  const bool by_another = (outcome == 'A' && !before && whereabouts_.astray(node.index())) ||
+  const bool by_another = (reply.kind == Kind::freed_before && !before && whereabouts_.astray(node.index())) ||
                           (node.server() != call.server && node.index() != call.node);
   const NodeSet bit = only(freeing->roll.answered(node.index(), node.server()));
-  if (outcome == 'F' || (outcome == 'A' && before)) {
+  if (reply.kind == Kind::freed || (reply.kind == Kind::freed_before && before)) {
     freeing->tally.yes |= bit;
     freeing->tally.no &= ~bit;
-  } else if ((outcome != 'N' || !before) && !by_another) {
+  } else if ((reply.kind != Kind::none || !before) && !by_another) {
     freeing->tally.no |= bit & ~freeing->tally.yes;
   }  // else the copy of which no answer came may have freed it, and somebody else have it since
   judge(freeing, std::move(lock));

@@ -25,14 +25,6 @@ Digits lease_digits(std::chrono::nanoseconds lease) {
       std::chrono::duration_cast<std::chrono::milliseconds>(lease).count()));
 }
 
-char flag(bool value) { return value ? '1' : '0'; }
-
-/// Whether older copies may be on their way, of a request for a vote in that mode.
-char copies_flag(bool copies, Mode mode) {
-  if (mode == Mode::shared) return copies ? 'S' : 's';
-  return flag(copies);
-}
-
 /// Appends the call of a script for one lock.
 void append_call(std::string& out, const redis::Script& script, const Passage& passage,
                  std::string_view prefix, std::string_view name,
@@ -47,12 +39,20 @@ void append_call(std::string& out, const redis::Script& script, const Passage& p
   redis::append_command(out, std::span(all).first(size));
 }
 
+const redis::Script& script_for(Mode mode) {
+  return mode == Mode::shared ? scripts::share : scripts::acquire;
+}
+
+/// @param number empty = any
 void append_release(std::string& out, const Passage& passage, std::string_view prefix,
-                    std::string_view name, std::string_view ours, bool leaves) {
-  const std::array<char, 3> flags{'q', flag(passage.copies), flag(leaves)};
+                    std::string_view name, const AttemptId& attempt, std::string_view number,
+                    bool leaves, std::chrono::milliseconds barred) {
+  const AttemptText whose(attempt);
   const Digits step(passage.step);
+  const Digits time(static_cast<std::uint64_t>(barred.count()));
   append_call(out, scripts::release, passage, prefix, name,
-              {ours, {flags.data(), flags.size()}, step});
+              {whose.view(), number, step, leaves ? "1" : "0",
+               barred.count() > 0 ? std::string_view(time) : std::string_view()});
 }
 
 }  // namespace
@@ -60,19 +60,20 @@ void append_release(std::string& out, const Passage& passage, std::string_view p
 void Requests::take(std::string& out, const Passage& passage, const Acquisition::Request& request,
                     Manners manners, std::uint64_t proposal) const {
   const AttemptText attempt(request.attempt);
-  const std::array<char, 4> flags{'q', copies_flag(passage.copies, request.mode),
-                                  flag(manners.interested), static_cast<char>(manners.steps_back)};
+  const std::array<char, 2> flags{manners.interested ? '1' : '0',
+                                  static_cast<char>(manners.steps_back)};
   const Digits step(passage.step);
+  const Digits moment(static_cast<std::uint64_t>(passage.void_after.count()));
   const Digits lease = lease_digits(request.lease);
   const Digits number(proposal);
-  const std::string_view all{flags.data(), flags.size()};
+  const std::string_view manner{flags.data(), flags.size()};
   if (request.mode != Mode::shared) {
     return append_call(out, scripts::acquire, passage, prefix_, request.name,
-                       {attempt.view(), all, step, lease, request.label, number});
+                       {attempt.view(), step, moment, lease, number, request.label, manner});
   }
   const AttemptText beside(request.beside.value_or(AttemptId{}));
-  append_call(out, scripts::acquire, passage, prefix_, request.name,
-              {attempt.view(), all, step, lease, request.label, number,
+  append_call(out, scripts::share, passage, prefix_, request.name,
+              {attempt.view(), step, moment, lease, number, request.label, manner,
                request.beside ? beside.view() : std::string_view()});
 }
 
@@ -80,39 +81,35 @@ void Requests::settle(std::string& out, const Passage& passage, const HoldId& ho
   const AttemptText attempt(hold.attempt);
   const Digits number(hold.number);
   const Digits step(passage.step);
-  append_call(out, scripts::settle, passage, prefix_, hold.name,
-              {attempt.view(), "q", step, number});
+  append_call(out, scripts::settle, passage, prefix_, hold.name, {attempt.view(), step, number});
 }
 
-void Requests::release(std::string& out, const Passage& passage, const HoldId& hold) const {
-  const AttemptText ours(hold.attempt, hold.number);
-  append_release(out, passage, prefix_, hold.name, ours.view(), true);
+void Requests::release(std::string& out, const Passage& passage, const HoldId& hold,
+                       std::chrono::milliseconds barred) const {
+  append_release(out, passage, prefix_, hold.name, hold.attempt, Digits(hold.number), true, barred);
 }
 
 void Requests::undo(std::string& out, const Passage& passage, std::string_view name,
-                    const AttemptId& attempt, bool leaves) const {
-  base::Scratch<struct RequestHold> scratch;
-  std::string& ours = scratch.text();
-  ours.assign(AttemptText(attempt).view()).append(1, ' ');
-  append_release(out, passage, prefix_, name, ours, leaves);
+                    const AttemptId& attempt, bool leaves,
+                    std::chrono::milliseconds barred) const {
+  append_release(out, passage, prefix_, name, attempt, {}, leaves, barred);
 }
 
 void Requests::renew(std::string& out, const Passage& passage,
                      const std::vector<Renewal::Item>& items) const {
   std::vector<std::string> texts;  // reserved, so that the views of it stay
   std::vector<std::string_view> words;
-  texts.reserve(items.size() * 3 + 1);
-  words.reserve(items.size() * 3 + 5);
+  texts.reserve(items.size() * 4 + 1);
+  words.reserve(items.size() * 4 + 3);
   words.emplace_back(passage.whole ? "EVAL" : "EVALSHA");
   words.push_back(passage.whole ? scripts::renew.text : scripts::renew.sha);
   words.push_back(texts.emplace_back(std::to_string(items.size())));
   for (const Renewal::Item& item : items) {
     words.push_back(texts.emplace_back(redis::lock_key(prefix_, item.hold.name)));
   }
-  words.emplace_back();
-  words.emplace_back("q");
   for (const Renewal::Item& item : items) {
-    words.push_back(texts.emplace_back(AttemptText(item.hold.attempt, item.hold.number).view()));
+    words.push_back(texts.emplace_back(AttemptText(item.hold.attempt).view()));
+    words.push_back(texts.emplace_back(Digits(item.hold.number)));
     words.push_back(texts.emplace_back(lease_digits(item.lease)));
   }
   redis::append_command(out, words);
@@ -120,24 +117,25 @@ void Requests::renew(std::string& out, const Passage& passage,
 
 void Requests::relock(std::string& out, const Passage& passage, const HoldId& hold,
                       std::chrono::nanoseconds lease) const {
-  const AttemptText ours(hold.attempt, hold.number);
-  const std::array<char, 2> flags{'q', copies_flag(passage.copies, hold.mode)};
+  const AttemptText attempt(hold.attempt);
   const Digits step(passage.step);
+  const Digits moment(static_cast<std::uint64_t>(passage.void_after.count()));
   const Digits time = lease_digits(lease);
-  append_call(out, scripts::relock, passage, prefix_, hold.name,
-              {ours.view(), {flags.data(), flags.size()}, step, time});
+  const Digits number(hold.number);
+  append_call(out, script_for(hold.mode), passage, prefix_, hold.name,
+              {attempt.view(), step, moment, time, number, "", "hold"});
 }
 
 void Requests::inspect(std::string& out, const Passage& passage, std::string_view name) const {
-  append_call(out, scripts::inspect, passage, prefix_, name, {});
+  append_call(out, scripts::inspect, passage, prefix_, name, {""});
 }
 
 void Requests::check(std::string& out, const Passage& passage) const {
-  append_call(out, scripts::inspect, passage, prefix_, remote::probed_name, {"", "q", "w"});
+  append_call(out, scripts::inspect, passage, prefix_, remote::probed_name, {"write"});
 }
 
 void Requests::whose(std::string& out, const Passage& passage, std::string_view name) const {
-  append_call(out, scripts::whose, passage, prefix_, name, {});
+  append_call(out, scripts::inspect, passage, prefix_, name, {"who"});
 }
 
 std::string Requests::inbox(const AttemptId& of_client) const {

@@ -5,6 +5,9 @@
 
 #include <mortise/operation.hpp>
 
+#include "redis/answer.hpp"
+
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -27,9 +30,9 @@ struct Manners {
 /// How a request travels.
 struct Passage {
   std::uint32_t step = 1;  ///< of its attempt; grows
-  bool copies = false;     ///< of older steps may be on their way: the server is to refuse them
   bool whole = false;      ///< send the script's text: the server does not know it, perhaps
-  bool operator==(const Passage&) const = default;
+  /// Of a request for a vote: the server ignores it after this moment of the server's clock.
+  redis::ServerTime void_after{};
 };
 
 /// Appends one command each.
@@ -42,11 +45,15 @@ class Requests {
             Manners manners, std::uint64_t proposal) const;
   /// @param hold its number is the one that counts from now on
   void settle(std::string& out, const Passage& passage, const HoldId& hold) const;
-  void release(std::string& out, const Passage& passage, const HoldId& hold) const;
+  /// @param barred by an administrator: for how long the server refuses to give the hold its vote
+  /// again; 0 = by its client
+  void release(std::string& out, const Passage& passage, const HoldId& hold,
+               std::chrono::milliseconds barred = {}) const;
   /// Releases what an attempt was given, whatever its number.
   /// @param leaves whether it wants no more hints
+  /// @param barred as of `release()`
   void undo(std::string& out, const Passage& passage, std::string_view name,
-            const AttemptId& attempt, bool leaves) const;
+            const AttemptId& attempt, bool leaves, std::chrono::milliseconds barred = {}) const;
   void renew(std::string& out, const Passage& passage,
              const std::vector<Renewal::Item>& items) const;
   void relock(std::string& out, const Passage& passage, const HoldId& hold,
@@ -54,7 +61,7 @@ class Requests {
   void inspect(std::string& out, const Passage& passage, std::string_view name) const;
   /// Whether a vote could be written: nothing stays of it, and the server may refuse it.
   void check(std::string& out, const Passage& passage) const;
-  /// As `inspect()`, with the attempt.
+  /// As `inspect()`, with the identity of each hold.
   void whose(std::string& out, const Passage& passage, std::string_view name) const;
 
   /// @return the channel on which a client gets hints.

@@ -10,9 +10,8 @@ namespace mortise::redlock::scripts {
 extern const redis::Script acquire;
 extern const redis::Script inspect;
 extern const redis::Script release;
-extern const redis::Script relock;
 extern const redis::Script renew;
 extern const redis::Script settle;
-extern const redis::Script whose;
+extern const redis::Script share;
 
 }  // namespace mortise::redlock::scripts

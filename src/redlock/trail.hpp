@@ -69,11 +69,9 @@ class Trail {
     known->ways &= ~only(node);
     if (known->ways == 0) remove(server);
   }
-  /// What was asked last before then has ended by itself. @param stays whether a stop does all the
-  /// same
-  template <class Stays>
-  void forget_before(Instant then, Stays stays) {
-    std::erase_if(stops_, [&](const Stop& stop) { return stop.asked < then && !stays(stop); });
+  /// The vote for what was asked last before then has ended by itself.
+  void forget_before(Instant then) {
+    std::erase_if(stops_, [&](const Stop& stop) { return stop.asked < then; });
   }
   void clear() noexcept { stops_.clear(); }
 

@@ -1,60 +1,155 @@
 // SPDX-License-Identifier: MIT
-// A vote is believed only where all of it is a number: a proxy may answer in a server's place.
+// A vote is believed only if all of it is as the scripts write it: a proxy may answer in a server's
+// place.
 #include "redlock/vote.hpp"
 
 #include "core/figures.hpp"
 
 #include <algorithm>
 #include <charconv>
+#include <string_view>
+#include <utility>
 
 namespace mortise::redlock {
 namespace {
 
-// A server tells eight who read, and the owner beside them.
-constexpr std::size_t most_numbers = 9;
+using Kind = VoteReply::Kind;
 
-std::optional<std::uint64_t> number_in(std::string_view text) {
+// A server names eight readers, and the owner next to them.
+constexpr std::size_t most_numbers = 9;
+constexpr long long last_moment = 9'000'000'000'000'000;  // us: Lua counts exactly up to there
+
+constexpr std::pair<std::string_view, Kind> kinds[] = {
+    {"vote", Kind::vote},       {"busy", Kind::busy},           {"void", Kind::late},
+    {"refused", Kind::refused}, {"higher", Kind::higher},       {"none", Kind::none},
+    {"freed", Kind::freed},     {"before", Kind::freed_before}, {"lapsed", Kind::lapsed},
+    {"renewed", Kind::renewed}, {"held", Kind::held},           {"free", Kind::free},
+};
+
+/// The items of a reply, one by one.
+class Items {
+ public:
+  explicit Items(const std::vector<redis::Reply>& items) : items_(items) {}
+  [[nodiscard]] bool good() const noexcept { return good_; }
+  [[nodiscard]] bool more() const noexcept { return good_ && at_ < items_.size(); }
+  [[nodiscard]] bool complete() const noexcept { return good_ && at_ == items_.size(); }
+
+  long long integer(long long least, long long most) {
+    const redis::Reply* const item = next(redis::Reply::Kind::integer);
+    if (item != nullptr && item->integer >= least && item->integer <= most) return item->integer;
+    good_ = false;
+    return least;
+  }
+  std::uint64_t number() {
+    constexpr auto limit = static_cast<long long>(core::grant_number_limit);
+    return static_cast<std::uint64_t>(integer(1, limit - 1));
+  }
+  std::string_view text() {
+    const redis::Reply* const item = next(redis::Reply::Kind::string);
+    return item == nullptr ? std::string_view() : std::string_view(item->text);
+  }
+  const std::vector<redis::Reply>* list() {
+    const redis::Reply* const item = next(redis::Reply::Kind::array);
+    return item == nullptr ? nullptr : &item->items;
+  }
+  [[nodiscard]] bool is_list_next() const noexcept {
+    return more() && items_[at_].kind == redis::Reply::Kind::array;
+  }
+  void fail() noexcept { good_ = false; }
+
+ private:
+  const redis::Reply* next(redis::Reply::Kind kind) {
+    if (good_ && at_ < items_.size() && items_[at_].kind == kind) return &items_[at_++];
+    good_ = false;
+    return nullptr;
+  }
+  const std::vector<redis::Reply>& items_;
+  std::size_t at_ = 0;
+  bool good_ = true;
+};
+
+std::uint64_t number_in(std::string_view text) {
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   const bool whole = error == std::errc{} && end == text.data() + text.size();
-  if (!whole || number == 0 || number >= core::grant_number_limit) return std::nullopt;
-  return number;
+  return whole && number < core::grant_number_limit ? number : 0;
+}
+
+/// Three items for each hold: attempt, number, label.
+void read_holds(Items& items, VoteReply& reply) {
+  const std::vector<redis::Reply>* const list = items.list();
+  if (list == nullptr) return;
+  Items words(*list);
+  while (words.more()) {
+    const std::optional<AttemptId> attempt = redis::parse_attempt(words.text());
+    HoldId hold;
+    hold.number = number_in(words.text());
+    const std::string_view label = words.text();
+    if (!attempt || hold.number == 0 || label.size() > core::longest_label) return items.fail();
+    hold.attempt = *attempt;
+    reply.holds.push_back(std::move(hold));
+    reply.labels.emplace_back(label);
+  }
+  if (!words.good()) items.fail();
+}
+
+void read_holder(Items& items, VoteReply& reply) {
+  reply.left = std::chrono::microseconds(items.integer(0, last_moment));
+  reply.waiters = static_cast<std::size_t>(items.integer(0, last_moment));
+  reply.label = items.text().substr(0, core::longest_label);
+  const std::string_view mode = items.text();
+  if (mode == "r") {
+    reply.mode = Mode::shared;
+  } else if (mode != "w") {
+    items.fail();
+  }
+  if (items.is_list_next()) read_holds(items, reply);
+  while (items.more()) reply.numbers.push_back(items.number());
+  if (reply.numbers.size() > most_numbers) items.fail();
 }
 
 }  // namespace
 
-std::optional<std::uint64_t> vote_number(std::string_view text) {
-  if (!text.starts_with("G ")) return std::nullopt;
-  const std::optional<std::uint64_t> number = number_in(text.substr(2));
-  return number;
-}
-
-std::optional<Told> Told::parse(std::string_view text) {
-  Told told;
-  if (text.starts_with("V ")) {
-    text.remove_prefix(2);
-    const std::size_t space = text.find(' ');
-    if (space == std::string_view::npos) return std::nullopt;
-    std::string_view numbers = text.substr(0, space);
-    text.remove_prefix(space + 1);
-    for (;;) {
-      const std::size_t size = std::min(numbers.find(','), numbers.size());
-      const auto number = number_in(numbers.substr(0, size));
-      if (!number || told.numbers.size() >= most_numbers) return std::nullopt;
-      told.numbers.push_back(*number);
-      if (size == numbers.size()) break;
-      numbers.remove_prefix(size + 1);
-    }
+std::optional<VoteReply> VoteReply::parse(const redis::Reply& from) {
+  if (from.kind != redis::Reply::Kind::array) return std::nullopt;
+  Items items(from.items);
+  const std::string_view word = items.text();
+  const auto* const kind = std::find_if(std::begin(kinds), std::end(kinds),
+                                        [&](const auto& each) { return each.first == word; });
+  if (kind == std::end(kinds)) return std::nullopt;
+  VoteReply reply;
+  reply.kind = kind->second;
+  reply.now = redis::ServerTime(items.integer(1, last_moment));
+  switch (reply.kind) {
+    case Kind::vote: reply.number = items.number(); break;
+    case Kind::busy:
+    case Kind::held:
+    case Kind::free: read_holder(items, reply); break;
+    case Kind::renewed:
+      while (items.more()) reply.renewals.push_back(static_cast<int>(items.integer(-1, 2)));
+      break;
+    case Kind::late:
+    case Kind::refused:
+    case Kind::higher:
+    case Kind::none:
+    case Kind::freed:
+    case Kind::freed_before:
+    case Kind::lapsed: break;
   }
-  std::optional<redis::Answer> answer = redis::Answer::parse(text);
-  if (!answer) return std::nullopt;
-  told.answer = std::move(*answer);
-  return told;
+  return items.complete() ? std::optional(std::move(reply)) : std::nullopt;
 }
 
-bool Told::names(std::uint64_t number) const noexcept {
-  return number == answer.holder_number ||
-         std::find(numbers.begin(), numbers.end(), number) != numbers.end();
+bool VoteReply::names(std::uint64_t of_hold) const noexcept {
+  return std::find(numbers.begin(), numbers.end(), of_hold) != numbers.end();
+}
+
+std::optional<Holder> VoteReply::holder() const {
+  if (left.count() <= 0 || numbers.empty()) return std::nullopt;
+  return Holder{.label = label,
+                .token = Token(holder_number() * core::tokens_in_a_grant),
+                .expires_in = std::chrono::duration_cast<std::chrono::milliseconds>(left),
+                .waiters = waiters,
+                .mode = mode};
 }
 
 }  // namespace mortise::redlock

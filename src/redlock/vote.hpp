@@ -1,29 +1,59 @@
 // SPDX-License-Identifier: MIT
-// What one server answers to a request for its vote, as a number. All else that it may answer is an
-// answer of src/redis, or one letter.
+// One server's reply about its vote, as numbers and names. Nothing in a reply is trusted: a reply
+// with a part that is not as expected is no reply.
 #pragma once
 
-#include "redis/answer.hpp"
+#include <mortise/operation.hpp>
 
+#include "redis/answer.hpp"
+#include "redis/reply.hpp"
+
+#include <chrono>
 #include <cstdint>
 #include <optional>
-#include <string_view>
+#include <string>
 #include <vector>
 
 namespace mortise::redlock {
 
-/// @return the number of "G <number>", a vote or a number that was noted; nothing = not one
-[[nodiscard]] std::optional<std::uint64_t> vote_number(std::string_view text);
+/// The scripts list the replies that each of them gives.
+struct VoteReply {
+  enum class Kind {
+    vote,     ///< the vote is given, or has the `number` that it was settled on
+    busy,     ///< another hold has the vote, or the attempt stepped back
+    late,     ///< the request came after its `void` moment, and changed nothing
+    refused,  ///< an administrator ended that hold
+    higher,   ///< the server gave a larger number than the settled one
+    none,     ///< the attempt does not have the vote
+    freed,
+    freed_before,
+    lapsed,   ///< the lease was over
+    renewed,  ///< `renewals` has a code for each lock
+    held,
+    free,
+  };
+  Kind kind = Kind::none;
+  redis::ServerTime now{};              ///< of the server's clock
+  std::uint64_t number = 0;             ///< vote
+  std::chrono::microseconds left{};     ///< until the holder's lease ends
+  std::size_t waiters = 0;
+  std::string label{};
+  Mode mode = Mode::exclusive;          ///< of the holder
+  /// Of the holds that have the vote. The holder's is the first; next to it some readers' follow.
+  std::vector<std::uint64_t> numbers{};
+  std::vector<int> renewals{};          ///< see renew.lua
+  std::vector<HoldId> holds{};          ///< who has the vote, if that was asked; without the name
+  std::vector<std::string> labels{};    ///< of each of these
 
-/// What a server tells of who has its vote, in an answer of src/redis: where it is read, the
-/// numbers of several of those who read are in front of it: "V <number>,<number> B ...".
-struct Told {
-  redis::Answer answer{};
-  std::vector<std::uint64_t> numbers{};  ///< of who reads, and of the owner beside them; or none
-
-  [[nodiscard]] static std::optional<Told> parse(std::string_view text);
+  [[nodiscard]] static std::optional<VoteReply> parse(const redis::Reply& reply);
+  /// @return the number of the holder; 0 = there is none.
+  [[nodiscard]] std::uint64_t holder_number() const noexcept {
+    return numbers.empty() ? 0 : numbers.front();
+  }
   /// @return whether the hold with this number has that server's vote.
-  [[nodiscard]] bool names(std::uint64_t number) const noexcept;
+  [[nodiscard]] bool names(std::uint64_t of_hold) const noexcept;
+  /// @return the holder; nothing if there is none.
+  [[nodiscard]] std::optional<Holder> holder() const;
 };
 
 }  // namespace mortise::redlock

@@ -14,7 +14,7 @@ VoteRound::VoteRound(Quorum quorum)
     : quorum_(quorum), numbers_(quorum.nodes), since_(quorum.nodes), left_(quorum.nodes) {}
 
 void VoteRound::begin() {
-  asked_ = granted_ = refused_ = barred_ = 0;
+  asked_ = granted_ = refused_ = 0;
   decided_ = 0;
 }
 
@@ -33,15 +33,6 @@ void VoteRound::refused(std::size_t node, std::uint64_t holder, std::chrono::mic
   refused_ |= only(node);
   numbers_[node] = holder;
   left_[node] = left;
-}
-
-void VoteRound::barred(std::size_t node) noexcept {
-  if (!others_.empty()) others_[node].clear();
-  asked_ &= ~only(node);
-  refused_ |= only(node);
-  barred_ |= only(node);
-  numbers_[node] = 0;
-  left_[node] = std::chrono::microseconds::max();
 }
 
 void VoteRound::silent(std::size_t node) {
@@ -127,10 +118,6 @@ NodeSet VoteRound::worth_hearing() const noexcept {
   if (count(theirs) < quorum_.majority()) return quorum_.all();
   if (base::mutant("redlock.hears_none_but_the_holders")) return theirs;
   return theirs | (quorum_.all() & ~(granted_ | refused_));
-}
-
-bool VoteRound::in_vain() const noexcept {
-  return barred_ != 0 && count((granted_ | refused_) & ~barred_) < quorum_.majority();
 }
 
 bool VoteRound::held_elsewhere() const noexcept {

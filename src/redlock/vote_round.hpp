@@ -39,8 +39,6 @@ class VoteRound {
   /// @param others who has it as well: readers
   void refused(std::size_t node, std::uint64_t holder, std::chrono::microseconds left,
                std::vector<std::uint64_t> others = {});
-  /// It takes nothing more of this attempt: an administrator has ended what it was granting.
-  void barred(std::size_t node) noexcept;
   /// There will be no answer; also for one that has not answered `settle()`.
   void silent(std::size_t node);
   /// Its hold has that number now.
@@ -57,9 +55,6 @@ class VoteRound {
   [[nodiscard]] NodeSet votes() const noexcept { return granted_; }
   [[nodiscard]] NodeSet against() const noexcept { return refused_; }
 
-  /// Whether those who bar this attempt are what keeps it from a majority: of the servers that have
-  /// answered too few are left for one.
-  [[nodiscard]] bool in_vain() const noexcept;
   /// Whether one other owner may have a majority, so that it is that owner's turn to act.
   [[nodiscard]] bool held_elsewhere() const noexcept;
   /// Whose word that it may be free is worth a round at once: where a majority names one owner, not
@@ -82,7 +77,6 @@ class VoteRound {
   NodeSet asked_ = 0;
   NodeSet granted_ = 0;
   NodeSet refused_ = 0;
-  NodeSet barred_ = 0;                  // of these
   std::uint64_t decided_ = 0;           // the number, once there was a reason to decide on one
   std::vector<std::uint64_t> numbers_;  // of our hold, or the holder's
   std::vector<std::vector<std::uint64_t>> others_;  // beside that; empty = of nobody

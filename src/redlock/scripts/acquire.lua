@@ -1,71 +1,71 @@
 -- SPDX-License-Identifier: MIT
--- One server's vote for an attempt, and the number that it gives it: the proposal, or the first that
--- is larger than all it gave before (of a reader: before anybody read). Asked again, the hold begins anew: nobody
--- believes in it until a majority has voted. A copy that comes late, after what was asked in a later step,
--- changes nothing.
+-- Gives this server's vote to an owner, if no other hold has it. A repeated request gets the same vote again, with a
+-- new lease.
 --
--- Order. Who waits has a place here, in order of arrival, and keeps it until it has this vote or gives up. (Where nobody
--- waits to read a writer that was told, and came too late, goes to the end, and the next one is told.) A reader has
--- no vote before a writer whose place is in front; so with a majority that has noted a writer no reader overtakes it.
--- The other way round a writer steps back for a reader in front, but not for ever: different servers may have seen
--- them come in different orders, and somebody has to go on.
+-- A request that arrives after the moment `void` changes nothing: nobody reads its reply any more. A request of an
+-- earlier step than the vote's changes nothing either.
 --
--- ARGV  1 attempt    2 'q'; '1' = older copies may be on their way; '1' = wants to hear when it may
---       be free; '1' = steps back for others who want to hear, '2' = for readers in front. Of who wants to read the
---       second is 's', or with copies 'S', so that the quick way leaves it alone
---       3 step of the attempt    4 lease in ms    5 label    6 the number that is proposed
---       7 of who wants to read: the attempt of its client's hold as an owner, beside which it reads; '' = of no such
--- @return "G <number>", or who holds it (B), or R
-open(KEYS[1])
-exhume()
-local me, step, lease, proposal = ARGV[1], ARGV[3], ARGV[4], tonumber(ARGV[6])
-local _, copies, interest, manner = string.match(ARGV[2], '^(.)(.)(.)(.)')
-local reads = copies == 's' or copies == 'S'
-local late = comes_late(me, step)
-if copies == '1' or copies == 'S' then refuse_what_is_older(me, step) end
-if late then return 'R' end
-if owns and owner == me then
-  -- A settling of an earlier round may have left a number that is not the largest any more.
-  own(me, largest, lease, step, ARGV[5])
-  return 'G ' .. digits(largest)
+-- A writer waits in the queue if it wants a hint. It can step back for others: for all who wait, or for the readers in
+-- front of it.
+--
+-- KEYS  1 the lock
+-- ARGV  1 attempt    2 its step    3 void: a moment of this server's clock, in us    4 lease in ms
+--       5 the number that is proposed    6 label
+--       7 two flags: '1' = wants a hint; steps back '1' = for all, '2' = for readers in front, '0' = not at all.
+--         Or 'hold': a majority renewed the hold, so it gets the vote with exactly this number
+-- @return {'vote', now, number}, {'void', now}, {'refused', now} if an administrator ended that hold, or
+--         {'busy', now, ...}: see part/holders.lua
+local key, me, step, number = KEYS[1], ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[5])
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+if now > tonumber(ARGV[3]) then return {'void', now} end
+local f = redis.call('HMGET', key, 'owner', 'ends', 'number', 'last', 'label', 'crowd', 'step')
+local owned = f[2] and tonumber(f[2]) > now
+local mine = owned and f[1] == me
+if mine and tonumber(f[7]) > step then return {'void', now} end
+local last = math.max(tonumber(f[3] or 0), tonumber(f[4] or 0))
+if ARGV[7] ~= 'hold' then
+  number = mine and last or math.max(last + 1, number)
+elseif redis.call('SISMEMBER', key .. ':forced', me) == 1 then
+  return {'refused', now}
 end
-local others, mine, ahead, any_reads, was_told = false, false, false, reads, false
-local kept = sift(function(a, wants_to_read, told)
-  if a == me then
-    mine, was_told = true, told
-    return false
+local refused = owned and not mine
+local alone, place = true, nil
+if refused or f[6] then
+  local queue, heard, waiting, told, read = key .. ':queue', key .. ':heard', {}, {}, false
+  local queued, others, ahead, any_readers = false, false, false, false
+  place = 'w' .. me
+  if f[6] then
+    -- include: waiting.lua
+    for _, each in ipairs(waiting) do
+      local reads = string.byte(each) == 114
+      queued, others = queued or each == place, others or each ~= place
+      any_readers, ahead = any_readers or reads, ahead or (reads and not queued)
+    end
+    local back = string.sub(ARGV[7], 2)
+    refused = not mine and (owned or read or (back == '1' and others) or (back == '2' and ahead))
   end
-  others, ahead = true, ahead or (not mine and wants_to_read ~= reads)
-  any_reads = any_reads or wants_to_read
-  return true
-end)
-local refused = held or (manner == '1' and others) or (manner == '2' and ahead)
-if reads then
-  local own_hold = owns and owner == ARGV[7]
-  local its = readers and find_reader(me)
-  refused = not own_hold and (owns or (ahead and not (its and its.since + its.lease * 1000 > now)))
-end
-if refused then
-  if interest == '1' and (mine or #kept < MOST) then
-    local stays = mine and (any_reads or not was_told)
-    local text = stays and sift(function(a)
-      if a ~= me then return true end
-      return true, '', digits(now)
-    end) or kept
-    if not stays then text[#text + 1] = me .. ' ' .. digits(now) .. (reads and 'r' or '') .. ';' end
-    interested = table.concat(text)
-    redis.call('HSET', K, 'i', interested)
-    remember(0)
+  if refused then
+    if string.byte(ARGV[7]) == 49 and (queued or #waiting < 64) then
+      -- A writer that came too late after its hint goes to the end, unless readers wait: then its place counts.
+      if not queued or (told[place] and not any_readers) then redis.call('ZADD', queue, now, place) end
+      redis.call('ZADD', heard, now, place)
+      redis.call('PEXPIRE', queue, 10000)
+      redis.call('PEXPIRE', heard, 10000)
+      if not f[6] then redis.call('HSET', key, 'crowd', 1) end
+      if last == 0 then redis.call('PEXPIRE', key, 3600000) end
+    end
+    -- include: holders.lua
+    return {'busy', now, left, #waiting, label, mode, unpack(numbers)}
   end
-  return occupied('B')
+  alone = not read and not others
 end
-local given
-if reads then
-  make_readers()
-  given = read(me, proposal, lease, step, ARGV[5])
-else
-  given = math.max(largest + 1, proposal)
-  own(me, given, lease, step, ARGV[5])
+redis.call('HSET', key, 'owner', me, 'ends', now + ARGV[4] * 1000, 'number', number, 'step', ARGV[2], 'label', ARGV[6])
+redis.call('PEXPIRE', key, f[6] and math.max(ARGV[4] + 3600000, redis.call('PTTL', key)) or ARGV[4] + 3600000)
+if number < last then redis.call('HSET', key, 'last', last) end
+if f[6] then
+  redis.call('ZREM', key .. ':queue', place)
+  redis.call('ZREM', key .. ':heard', place)
+  if alone then redis.call('HDEL', key, 'crowd') end
 end
-if mine then note_interested(kept) end
-return 'G ' .. digits(given)
+return {'vote', now, number}

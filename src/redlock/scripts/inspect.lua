@@ -1,22 +1,36 @@
 -- SPDX-License-Identifier: MIT
--- Tells who holds a lock at this server (O), or that nobody does (E).
+-- Who has this server's vote.
 --
--- ARGV  3 "w": the name is nobody's, and the caller wants to know whether a vote could be written, as that of a single
---         server does (src/redis/scripts/inspect.lua)
-open(KEYS[1])
-local refused
-local function try(...)
-  local answer = redis.pcall(...)
-  if type(answer) == 'table' and answer.err then refused = refused or {...} end
+-- KEYS  1 the lock
+-- ARGV  1 'who' = names each hold, for an administrator, who ends it as its own client would. 'write' = the name is no
+--         client's, and the caller wants to know whether a vote could be written
+-- @return {'held' or 'free', now, ...}: see part/holders.lua; with 'who' behind the mode {attempt, number, label, ...}
+local key = KEYS[1]
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local f = redis.call('HMGET', key, 'owner', 'ends', 'number', 'last', 'label', 'crowd')
+if ARGV[1] == 'write' then
+  redis.call('HSET', key, '-', '')
+  -- A name that is a client's after all keeps its time to live.
+  local refused = not f[1] and not f[6] and redis.pcall('PEXPIRE', key, 1000)
+  redis.call('HDEL', key, '-')
+  if type(refused) == 'table' then return refused end
 end
-if ARGV[3] == 'w' then
-  redis.call('HSET', K, '-', '')
-  -- A name that somebody holds after all keeps its time to live.
-  if not owner then try('PEXPIRE', K, '1000') end
-  try('HDEL', K, '-')
+local owned = f[2] and tonumber(f[2]) > now
+local queue, heard, waiting, told, read = key .. ':queue', key .. ':heard', {}, {}, false
+if f[6] then
+  -- include: waiting.lua
 end
-if refused then
-  redis.call(unpack(refused))
-  redis.call('HDEL', K, '-')
+-- include: holders.lua
+local answer = {(owned or read) and 'held' or 'free', now, left, #waiting, label, mode, unpack(numbers)}
+if ARGV[1] == 'who' then
+  local holds = owned and {f[1], f[3], f[5]} or {}
+  for i, each in ipairs(ids) do
+    if notes[i] then
+      holds[#holds + 1], holds[#holds + 2] = each, notes[i]
+      holds[#holds + 1] = redis.call('HGET', key .. ':notes', each .. ':label') or ''
+    end
+  end
+  table.insert(answer, 7, holds)
 end
-return occupied(held and 'O' or 'E')
+return answer

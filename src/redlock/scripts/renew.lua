@@ -1,37 +1,45 @@
 -- SPDX-License-Identifier: MIT
--- Moves the ends of holds. Each is checked for attempt and number, and for its end: a vote that has
--- lapsed does not come back by this (see relock.lua). Safe to repeat.
+-- Moves the ends of holds. Each is checked for attempt, number and end: a vote that has lapsed does not come back by
+-- this (a request with 'hold' does that: see acquire.lua). Safe to repeat.
 --
 -- KEYS  the locks
--- ARGV  from 3 on, two for each lock: "<attempt> <number>", lease in ms
--- @return for each lock 1 = renewed, 2 = renewed, and a writer waits whom readers keep out, 0 = somebody
---         else's, or no lock at all, E = nobody's who would exclude it, or this attempt's by another number: that of
---         an earlier round came late
-local answers = {}
-local function a_writer_waits()
-  local any = false
-  sift(function(_, reads)
-    any = any or not reads
-    return true
-  end)
-  return any
-end
-for i = 1, #KEYS do
-  -- What a stranger has put in the place of one lock costs that hold, and no other of the batch.
-  local readable = pcall(open, KEYS[i])
-  local a = 1 + i * 2
-  local attempt, its_number = string.match(ARGV[a], '^(%S+) (%d+)$')
-  if not readable then
-    answers[i] = '0'
-  elseif readers and prolong(attempt, tonumber(its_number), ARGV[a + 1]) then
-    answers[i] = attempt ~= owner and a_writer_waits() and '2' or '1'
-  elseif held and not readers and owner .. ' ' .. digits(number) == ARGV[a] then
-    keep_what_is_there()
-    redis.call('HSET', K, 'g', digits(now) .. ' ' .. ARGV[a + 1])
-    remember(tonumber(ARGV[a + 1]))
-    answers[i] = '1'
-  else
-    answers[i] = owns and owner ~= attempt and '0' or 'E'
+-- ARGV  three for each lock: attempt, number, lease in ms
+-- @return {'renewed', now, ...}, for each lock 1 = renewed, 2 = renewed, and a writer waits whom readers keep out,
+--         0 = another owner's, or no lock at all, -1 = no owner has the vote that would exclude it
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local answer = {'renewed', now}
+for i, key in ipairs(KEYS) do
+  local me, its_number, lease = ARGV[3 * i - 2], ARGV[3 * i - 1], ARGV[3 * i]
+  -- What other software has put in the place of one lock costs that hold, and no other of the batch.
+  local f = redis.pcall('HMGET', key, 'owner', 'ends', 'number', 'crowd')
+  local code = 0
+  if not f.err then
+    local owned = f[2] and tonumber(f[2]) > now
+    code = owned and f[1] ~= me and 0 or -1
+    local ends, life = now + lease * 1000, lease + 3600000
+    if owned and f[1] == me and f[3] == its_number then
+      code = 1
+      -- PEXPIRE first: it is never refused, and then Redis accepts the next write without memory, too.
+      redis.call('PEXPIRE', key, f[4] and math.max(life, redis.call('PTTL', key)) or life)
+      redis.call('HSET', key, 'ends', ends)
+    elseif f[4] then
+      local readers, its_notes = key .. ':readers', key .. ':notes'
+      local its_end = tonumber(redis.pcall('ZSCORE', readers, me) or nil)
+      if its_end and its_end > now and redis.pcall('HGET', its_notes, me) == its_number then
+        code = 1
+        for _, each in ipairs({key, readers, its_notes}) do
+          redis.call('PEXPIRE', each, math.max(life, redis.call('PTTL', each)))
+        end
+        redis.call('ZADD', readers, ends, me)
+        local queue, heard, waiting, told, read = key .. ':queue', key .. ':heard', {}, {}, false
+        -- include: waiting.lua
+        for _, each in ipairs(waiting) do
+          if string.byte(each) == 119 then code = 2 end
+        end
+      end
+    end
   end
+  answer[i + 2] = code
 end
-return table.concat(answers)
+return answer

@@ -1,30 +1,27 @@
 -- SPDX-License-Identifier: MIT
--- Gives a hold the number that its client has found to be the largest of a majority. What this
--- server gave before stays the least that a later one gets; where that is more, it voted after the
--- client had decided, somebody else may have been granted as much in between, and this server is no
--- witness for the number. (Of a reader it is one all the same: who has got more here reads as well, or came before
--- this vote.) Safe to repeat. A copy that comes late, after what was asked in a later
--- step, changes nothing: it would give the vote of a later round the number of an earlier one.
+-- Gives a vote the number that its client found to be the largest of a majority. The largest number that this server
+-- gave stays the least for a later vote. If that one is larger, another client may have been granted as much in
+-- between, so this server is no witness for the number of an owner. It is one for a reader: only other readers, or
+-- holds before this vote, got a larger number here. Safe to repeat.
 --
--- ARGV  1 attempt    2 'q'    3 step of the attempt    4 number
--- @return "G <number>", H: it gave more, or N: not this attempt's hold
-open(KEYS[1])
-local settled = tonumber(ARGV[4])
-if comes_late(ARGV[1], ARGV[3]) then return 'N' end
-if readers and settle_reader(ARGV[1], settled) then return 'G ' .. digits(settled) end
-if not owns or owner ~= ARGV[1] then return 'N' end
-if settled ~= number then
-  keep_what_is_there()
-  if readers then
-    number, largest = settled, math.max(largest, settled)
-    write_readers()
-  else
-    redis.call('HSET', K, 'o', owner .. ' ' .. digits(settled))
-    if largest > settled then
-      redis.call('HSET', K, 'm', digits(largest))
-    else
-      redis.call('HDEL', K, 'm')
-    end
-  end
+-- KEYS  1 the lock
+-- ARGV  1 attempt    2 the step in which it got the vote    3 number
+-- @return {'vote', now, number}, {'higher', now}: it gave more, {'none', now}: this vote does not stand
+local key, me, number = KEYS[1], ARGV[1], tonumber(ARGV[3])
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local f = redis.call('HMGET', key, 'owner', 'ends', 'number', 'last', 'step', 'crowd')
+local last = math.max(tonumber(f[3] or 0), tonumber(f[4] or 0), number)
+if f[1] == me and f[2] and tonumber(f[2]) > now then
+  if f[5] ~= ARGV[2] then return {'none', now} end
+  redis.call('HDEL', key, '-') -- is never refused; then Redis accepts the next write without memory, too
+  redis.call('HSET', key, 'number', number, 'last', last)
+  if last > number then return {'higher', now} end
+  return {'vote', now, number}
 end
-return largest > settled and 'H' or 'G ' .. digits(settled)
+if not f[6] or tonumber(redis.call('ZSCORE', key .. ':readers', me) or 0) <= now then return {'none', now} end
+if redis.call('HGET', key .. ':notes', me .. ':step') ~= ARGV[2] then return {'none', now} end
+redis.call('HDEL', key, '-')
+redis.call('HSET', key .. ':notes', me, number)
+redis.call('HSET', key, 'last', last)
+return {'vote', now, number}

@@ -20,7 +20,9 @@ std::string server_section(const ServerState& server) {
       std::chrono::duration_cast<std::chrono::seconds>(server.site.uptime() - server.started);
   return "# Server\r\nredis_version:" + server.options.version +
          "\r\nredis_mode:" + (server.options.cluster ? "cluster" : "standalone") +
-         "\r\nrun_id:" + server.run_id + "\r\nuptime_in_seconds:" + std::to_string(up.count()) +
+         "\r\nrun_id:" + server.run_id + "\r\nserver_time_usec:" +
+         std::to_string(
+             std::chrono::duration_cast<std::chrono::microseconds>(server.site.wall()).count()) + "\r\nuptime_in_seconds:" + std::to_string(up.count()) +
          "\r\n";
 }
 

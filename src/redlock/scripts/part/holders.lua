@@ -1,0 +1,28 @@
+-- SPDX-License-Identifier: MIT
+-- Who has the vote. Of readers the eight smallest numbers are named, so that servers with different readers still name
+-- a common one.
+-- Before: key, now, f (owner, ends, number, last, label), owned, read.
+-- After: left (us), label, mode ('w' = of an owner, 'r' = of readers), numbers (the holder's first), and ids, notes:
+-- the readers and what is noted of each.
+local left, label, mode, numbers, ids, notes = 0, '', 'w', {}, {}, {}
+if owned then
+  left, label, numbers[1] = f[2] - now, f[5], tonumber(f[3])
+end
+if read then
+  local latest = redis.call('ZRANGE', key .. ':readers', -1, -1, 'WITHSCORES')
+  left = math.max(left, latest[2] - now)
+  ids = redis.call('ZRANGEBYSCORE', key .. ':readers', now + 1, '+inf')
+  notes = redis.call('HMGET', key .. ':notes', unpack(ids))
+  local all, first = {}, nil
+  for i, each in ipairs(ids) do
+    local its = tonumber(notes[i] or nil)
+    all[#all + 1] = its
+    if its and (not first or its < first) then
+      first = its
+      if not owned then mode, label = 'r', each end
+    end
+  end
+  if mode == 'r' then label = redis.call('HGET', key .. ':notes', label .. ':label') or '' end
+  table.sort(all)
+  for i = 1, math.min(8, #all) do numbers[#numbers + 1] = all[i] end
+end

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+// The clock of one server, estimated from the time in its replies.
+#pragma once
+
+#include <mortise/clock.hpp>
+
+#include "base/mutant.hpp"
+#include "redis/answer.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+
+namespace mortise::redlock {
+
+/// An estimate that is too late lets a copy of a request live that much longer. One that is too
+/// early costs a round trip: the server answers `void`, and its reply is the next reading.
+/// @thread_safety every member may be called concurrently.
+class ServerClock {
+ public:
+  /// A reply showed the time. @param asked our clock before the request left
+  void read(Instant asked, redis::ServerTime at) noexcept {
+    ahead_.store((at - since_start(asked)).count());
+  }
+  /// The address leads to a server that has not shown its time yet.
+  void forget() noexcept { ahead_.store(unknown); }
+  /// @return what it shows at that moment, or later by the time that the request for the last
+  /// reading took; 0 = unknown.
+  [[nodiscard]] redis::ServerTime at(Instant when) const noexcept {
+    if (base::mutant("redlock.void_by_the_clients_clock")) {
+      return std::chrono::duration_cast<redis::ServerTime>(
+          std::chrono::system_clock::now().time_since_epoch());
+    }
+    const std::int64_t ahead = ahead_.load();
+    return ahead == unknown ? redis::ServerTime{} : since_start(when) + redis::ServerTime(ahead);
+  }
+
+ private:
+  static constexpr std::int64_t unknown = INT64_MIN;
+  static redis::ServerTime since_start(Instant when) noexcept {
+    return std::chrono::duration_cast<redis::ServerTime>(when - Instant{});
+  }
+  std::atomic<std::int64_t> ahead_{unknown};
+};
+
+}  // namespace mortise::redlock
