@@ -50,12 +50,12 @@ struct Call {
   /// inbox.
   bool once = false;
   bool leftover = false;  ///< a cancel of what a copy has taken for an attempt that is decided
-  std::chrono::nanoseconds lease{};  ///< how long what it frees would keep others out
-  std::uint32_t tag = 0;             ///< the user's own, as the three that follow
-  bool copies = false;               ///< what was sent before may come after it
-  std::uint64_t server = 0;          ///< for which server it is meant
-  std::size_t node = 0;              ///< by which address
-  std::uint64_t epoch = 0;           ///< generation of the connection that it is written for
+  std::chrono::nanoseconds lease{};        ///< how long what it frees would keep others out
+  std::uint32_t tag = 0;                   ///< the user's own, as the three that follow
+  bool copies = false;                     ///< what was sent before may come after it
+  std::uint64_t server = 0;                ///< for which server it is meant
+  std::size_t node = 0;                    ///< by which address
+  std::uint64_t epoch = 0;                 ///< generation of the connection that it is written for
   std::chrono::microseconds void_after{};  ///< of the server's clock: it ignores a later request
   std::uint64_t number = 0;                ///< the connection's own
   Server* at = nullptr;     ///< in a cluster: who is asked, whoever has the name; null = who has it

@@ -140,10 +140,8 @@ void RedlockBackend::ask_nodes(const std::shared_ptr<QuorumAttempt>& attempt, No
   NodeSet unasked = 0;
   const Instant now = clock_->now();
   const core::Nanos time = node_timeout(request.lease);
-  const redis::Call call{.tag = tag_of(Ask::take, step),
-                         .operation = attempt,
-                         .asked = now,
-                         .deadline = now + time};
+  const redis::Call call{
+      .tag = tag_of(Ask::take, step), .operation = attempt, .asked = now, .deadline = now + time};
   for (const auto& node : nodes_) {
     if ((nodes & only(node->index())) == 0) continue;
     redis::Call mine = call;
@@ -161,8 +159,7 @@ void RedlockBackend::ask_nodes(const std::shared_ptr<QuorumAttempt>& attempt, No
     // This thread may have stood still since it has asked the one before.
     const Instant sent = clock_->now();
     mine.deadline = sent + time;
-    mine.void_after =
-        node->clock().at(sent) + std::chrono::duration_cast<redis::ServerTime>(time);
+    mine.void_after = node->clock().at(sent) + std::chrono::duration_cast<redis::ServerTime>(time);
     const bool interested = request.wait && node->listens();
     const std::optional<bool> fresh = note_asked(
         *attempt, step, {.server = mine.server, .node = mine.node, .since = now}, interested);

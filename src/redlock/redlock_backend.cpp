@@ -241,8 +241,8 @@ bool RedlockBackend::send_on(Node& node, redis::Call call) {
   if (!node.usable()) return false;
   if (asks_for_a_vote(call)) {
     const Instant now = clock_->now();
-    call.void_after = node.clock().at(now) + std::chrono::duration_cast<redis::ServerTime>(
-                                                 call.deadline - now);
+    call.void_after =
+        node.clock().at(now) + std::chrono::duration_cast<redis::ServerTime>(call.deadline - now);
   }
   call.script = script_of(call);
   call.whole = call.whole || !node.loaded().has(call.script, call.epoch);
@@ -251,8 +251,7 @@ bool RedlockBackend::send_on(Node& node, redis::Call call) {
 }
 
 void RedlockBackend::write(std::string& bytes, const redis::Call& call, const Node& node) const {
-  const Passage passage{
-      .step = step_of(call), .whole = call.whole, .void_after = call.void_after};
+  const Passage passage{.step = step_of(call), .whole = call.whole, .void_after = call.void_after};
   switch (ask_of(call)) {
     case Ask::take: {
       const auto& attempt = request_in<QuorumAttempt>(call);

@@ -356,8 +356,9 @@ void RedlockBackend::on_free(Node& node, const Call& call, const VoteReply& repl
   const bool before = freeing->unheard.has(node.server()) || freeing->unheard.has(call.server);
   // By two addresses the server frees it once, and the answer to the other may be read first. One
   // that was met since, and not where the one was that was asked, is a stranger, perhaps.
-  const bool by_another = (reply.kind == Kind::freed_before && !before && whereabouts_.astray(node.index())) ||
-                          (node.server() != call.server && node.index() != call.node);
+  const bool by_another =
+      (reply.kind == Kind::freed_before && !before && whereabouts_.astray(node.index())) ||
+      (node.server() != call.server && node.index() != call.node);
   const NodeSet bit = only(freeing->roll.answered(node.index(), node.server()));
   if (reply.kind == Kind::freed || (reply.kind == Kind::freed_before && before)) {
     freeing->tally.yes |= bit;

@@ -90,8 +90,7 @@ void Requests::release(std::string& out, const Passage& passage, const HoldId& h
 }
 
 void Requests::undo(std::string& out, const Passage& passage, std::string_view name,
-                    const AttemptId& attempt, bool leaves,
-                    std::chrono::milliseconds barred) const {
+                    const AttemptId& attempt, bool leaves, std::chrono::milliseconds barred) const {
   append_release(out, passage, prefix_, name, attempt, {}, leaves, barred);
 }
 

@@ -33,17 +33,17 @@ struct VoteReply {
     free,
   };
   Kind kind = Kind::none;
-  redis::ServerTime now{};              ///< of the server's clock
-  std::uint64_t number = 0;             ///< vote
-  std::chrono::microseconds left{};     ///< until the holder's lease ends
+  redis::ServerTime now{};           ///< of the server's clock
+  std::uint64_t number = 0;          ///< vote
+  std::chrono::microseconds left{};  ///< until the holder's lease ends
   std::size_t waiters = 0;
   std::string label{};
-  Mode mode = Mode::exclusive;          ///< of the holder
+  Mode mode = Mode::exclusive;  ///< of the holder
   /// Of the holds that have the vote. The holder's is the first; next to it some readers' follow.
   std::vector<std::uint64_t> numbers{};
-  std::vector<int> renewals{};          ///< see renew.lua
-  std::vector<HoldId> holds{};          ///< who has the vote, if that was asked; without the name
-  std::vector<std::string> labels{};    ///< of each of these
+  std::vector<int> renewals{};        ///< see renew.lua
+  std::vector<HoldId> holds{};        ///< who has the vote, if that was asked; without the name
+  std::vector<std::string> labels{};  ///< of each of these
 
   [[nodiscard]] static std::optional<VoteReply> parse(const redis::Reply& reply);
   /// @return the number of the holder; 0 = there is none.

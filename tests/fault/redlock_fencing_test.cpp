@@ -13,7 +13,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <sstream>
 
 namespace mortise::fault {
 namespace {
@@ -40,23 +39,20 @@ class RedlockFencing : public RedlockTest {
  protected:
   /// To a server whose clock has stepped forward a lease began so much earlier.
   void step_clock(std::size_t server, const std::string& name, std::chrono::microseconds by) {
-    std::istringstream lease(field(server, name, "g"));
-    std::int64_t since = 0;
-    std::string rest;
-    lease >> since >> rest;
+    const std::int64_t ends = std::stoll(field(server, name, "ends"));
     servers()[server].talk().expect_ok(
-        {"HSET", key(name), "g", std::to_string(since - by.count()) + " " + rest});
+        {"HSET", key(name), "ends", std::to_string(ends - by.count())});
   }
   /// Another attempt, that came no further, was given this number there.
   void raise_number(std::size_t server, const std::string& name, std::uint64_t number) {
-    servers()[server].talk().expect_ok({"HSET", key(name), "m", std::to_string(number)});
+    servers()[server].talk().expect_ok({"HSET", key(name), "last", std::to_string(number)});
   }
   /// @return the greatest that it knows.
   [[nodiscard]] std::uint64_t number_at(std::size_t server, const std::string& name) {
-    const std::string owner = field(server, name, "o");
-    const std::string other = field(server, name, "m");
-    const std::uint64_t own = std::stoull("0" + owner.substr(owner.find(' ') + 1));
-    return std::max<std::uint64_t>(own, std::stoull("0" + other));
+    const auto number_in = [&](const char* which) {
+      return std::stoull("0" + field(server, name, which));
+    };
+    return std::max<std::uint64_t>(number_in("number"), number_in("last"));
   }
   /// A client that cannot reach these two of five.
   [[nodiscard]] Client client_without(std::size_t one, std::size_t other) {
@@ -186,13 +182,14 @@ TEST_F(RedlockFencing, AVoteThatIsAskedForAgainGetsTheGreatestNumberThatTheServe
   const auto call = [&](const redis::Script& script, std::vector<std::string> words) {
     RedisTalk::Command command{"EVAL", std::string(script.text), "1", key("a"), attempt};
     command.insert(command.end(), words.begin(), words.end());
-    return talk.expect_ok(command).text;
+    return talk.expect_ok(command).items;
   };
-  const std::vector<std::string> take{"q000", "1", "20000", "label", "1700000000000000"};
+  const std::vector<std::string> take{"1", "8000000000000000", "20000", "1700000000000000", "label",
+                                      "00"};
   raise_number(0, "a", 1'800'000'000'000'000);
-  ASSERT_EQ(call(redlock::scripts::acquire, take), "G 1800000000000001");
-  ASSERT_EQ(call(redlock::scripts::settle, {"q", "1", "1700000000000005"}), "H");
-  EXPECT_EQ(call(redlock::scripts::acquire, take), "G 1800000000000001");
+  ASSERT_EQ(call(redlock::scripts::acquire, take).at(2).integer, 1'800'000'000'000'001);
+  ASSERT_EQ(call(redlock::scripts::settle, {"1", "1700000000000005"}).at(0).text, "higher");
+  EXPECT_EQ(call(redlock::scripts::acquire, take).at(2).integer, 1'800'000'000'000'001);
   EXPECT_EQ(number_at(0, "a"), 1'800'000'000'000'001U);
 }
 

@@ -54,8 +54,8 @@ class RedlockTest : public ::testing::Test {
   /// @return whether somebody owns the name there now, as the library's own script sees it.
   [[nodiscard]] bool is_held(std::size_t server, const std::string& name) {
     const RedisAnswer answer = servers()[server].talk().expect_ok(
-        {"EVAL", std::string(redlock::scripts::inspect.text), "1", key(name)});
-    return answer.text.starts_with("O") || answer.text.starts_with("V");  // V: it is read
+        {"EVAL", std::string(redlock::scripts::inspect.text), "1", key(name), ""});
+    return answer.items.at(0).text == "held";
   }
   /// @return on how many of the servers that answer it is held.
   [[nodiscard]] std::size_t holds(const std::string& name) {

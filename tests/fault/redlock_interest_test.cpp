@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Goal: who wants to hear that a lock may be free is known to each server, in the order of arrival,
 // as long as it asks; one of them is told at a release, who can be told, and keeps its place until
-// it has a vote; and the polite step back. Also: what arrives late changes nothing there. Method:
-// one server's scripts, and inboxes that are open for some clients only.
+// it has a vote; and the polite step back. Method: one server's scripts, and inboxes that are open
+// for some clients only.
 #include "fault/redlock_script.hpp"
 
 namespace mortise::fault {
 namespace {
 
-constexpr const char* late_vote = "R";
 constexpr std::chrono::milliseconds soon{100};
 
 class RedlockInterest : public RedlockScriptTest {
@@ -16,26 +15,26 @@ class RedlockInterest : public RedlockScriptTest {
   /// They ask while somebody has the lock, and want to hear more.
   void interest(std::string_view clients) {
     for (const char client : clients) {
-      ASSERT_TRUE(vote(client, {.flags = "q010"}).starts_with("B")) << client;
+      ASSERT_TRUE(is_busy(vote(client, {.manner = "10"}))) << client;
     }
   }
   /// @return those who are noted, by their letters.
   [[nodiscard]] std::string interested() {
     std::string letters;
-    const std::string all = get("i");
-    for (std::size_t at = 0; at < all.size(); at = all.find(';', at) + 1) letters += all[at];
+    const RedisAnswer all = server().talk().expect_ok({"ZRANGE", key("a") + ":queue", "0", "-1"});
+    for (const RedisAnswer& each : all.items) letters += each.text.at(1);
     return letters;
   }
-  /// Nothing was heard of it for a long time.
-  void silence(char client) {
-    std::string all = get("i");
-    const std::size_t at = all.find(attempt(client)) + attempt(client).size() + 1;
-    all.replace(at, all.find(';', at) - at, "1000000");
-    set("i", all);
+  /// It was heard of then. @param time of the server's clock, in us
+  void heard_at(char client, std::uint64_t time) {
+    server().talk().expect_ok(
+        {"ZADD", key("a") + ":heard", std::to_string(time), "w" + attempt(client)});
   }
+  /// Nothing was heard of it for a long time.
+  void silence(char client) { heard_at(client, 1'000'000); }
   [[nodiscard]] static bool hears(RedisTalk& inbox, char client) {
     const auto push = inbox.receive(patience);
-    return push && push->items.back().text.starts_with("L " + attempt(client) + " ");
+    return push && push->items.back().text == attempt(client);
   }
 };
 
@@ -44,27 +43,26 @@ TEST_F(RedlockInterest, IsToldOnceAndInTheOrderOfArrival) {
   ASSERT_EQ(vote('a'), granted(proposal));
   ASSERT_NO_FATAL_FAILURE(interest("bcdb"));
   EXPECT_EQ(interested(), "bcd");
-  EXPECT_EQ(undo('a'), "F");
+  EXPECT_EQ(undo('a'), "freed");
   EXPECT_TRUE(hears(inboxes_of, 'b'));
   EXPECT_FALSE(inboxes_of.receive(soon)) << "one of them";
   EXPECT_EQ(interested(), "bcd");
-  EXPECT_EQ(undo('a'), "A");
+  EXPECT_EQ(undo('a'), "before");
   EXPECT_TRUE(hears(inboxes_of, 'c')) << "the first may have died since it was told";
-  EXPECT_EQ(vote('b', {.flags = "q010", .number = proposal + 1}), granted(proposal + 1));
+  EXPECT_EQ(vote('b', {.manner = "10", .number = proposal + 1}), granted(proposal + 1));
   EXPECT_EQ(interested(), "cd");
-  EXPECT_TRUE(vote('c', {.flags = "q010"}).starts_with("B"));
+  EXPECT_TRUE(is_busy(vote('c', {.manner = "10"})));
   EXPECT_EQ(interested(), "dc") << "it came too late";
-  EXPECT_EQ(undo('b'), "F");
+  EXPECT_EQ(undo('b'), "freed");
   EXPECT_TRUE(hears(inboxes_of, 'd'));
 }
 
 TEST_F(RedlockInterest, OfTheFutureIsOver) {
   ASSERT_EQ(vote('a'), granted(proposal));
   ASSERT_NO_FATAL_FAILURE(interest("bc"));
-  std::string all = get("i");
-  all.replace(all.find(' ') + 1, 16, std::to_string(ahead));
-  set("i", all);
-  EXPECT_EQ(undo('c'), "N");
+  heard_at('b', ahead);
+  EXPECT_EQ(undo('c'), "none");
+  EXPECT_EQ(undo('a'), "freed");
   EXPECT_EQ(interested(), "") << "the clock was set back, and nobody knows when it was heard of";
 }
 
@@ -73,31 +71,32 @@ TEST_F(RedlockInterest, OfWhoCanNotBeToldOrIsSilentIsPassedOver) {
   ASSERT_EQ(vote('a'), granted(proposal));
   ASSERT_NO_FATAL_FAILURE(interest("bcd"));
   silence('c');
-  EXPECT_EQ(undo('a'), "F");
+  EXPECT_EQ(undo('a'), "freed");
   EXPECT_TRUE(hears(inboxes_of, 'd'));
   EXPECT_EQ(interested(), "d");
   EXPECT_EQ(vote('d', {.number = proposal + 1}), granted(proposal + 1));
-  EXPECT_FALSE(has("i")) << "the quick way is closed";
+  EXPECT_FALSE(has("crowd")) << "the plain way is closed";
 }
 
 TEST_F(RedlockInterest, IsRefreshedByAsking) {
   RedisTalk inboxes_of = listen("bc");
   ASSERT_EQ(vote('a'), granted(proposal));
   ASSERT_NO_FATAL_FAILURE(interest("b"));
-  const std::string before = get("i");
+  silence('b');
   ASSERT_NO_FATAL_FAILURE(interest("b"));
-  EXPECT_NE(get("i"), before);
+  EXPECT_EQ(undo('a'), "freed");
+  EXPECT_TRUE(hears(inboxes_of, 'b'));
   EXPECT_EQ(interested(), "b");
 }
 
 TEST_F(RedlockInterest, IsNotedOfWhoWantsItAndBounded) {
   ASSERT_EQ(vote('a'), granted(proposal));
-  EXPECT_TRUE(vote('b').starts_with("B"));
-  EXPECT_EQ(get("i"), "");
+  EXPECT_TRUE(is_busy(vote('b')));
+  EXPECT_EQ(interested(), "");
   for (int i = 0; i < 70; ++i) {
     const std::string who = std::string(16, 'c') + std::to_string(i);
-    static_cast<void>(
-        call(redlock::scripts::acquire, {who, "q010", "1", "30000", "", std::to_string(proposal)}));
+    static_cast<void>(run(redlock::scripts::acquire, {who, "1", std::to_string(any_time), "30000",
+                                                      std::to_string(proposal), "", "10"}));
   }
   EXPECT_EQ(interested().size(), 64U);
 }
@@ -115,7 +114,7 @@ TEST_F(RedlockInterest, EndsWithAVoteAndWithLeaving) {
   RedisTalk inboxes_of = listen("bcd");
   ASSERT_EQ(vote('a'), granted(proposal));
   ASSERT_NO_FATAL_FAILURE(interest("bcd"));
-  EXPECT_EQ(undo('c'), "N") << "it leaves, and has no vote";
+  EXPECT_EQ(undo('c'), "none") << "it leaves, and has no vote";
   EXPECT_EQ(interested(), "bd");
   EXPECT_FALSE(inboxes_of.receive(soon)) << "it is still held";
   lapse();
@@ -128,15 +127,15 @@ TEST_F(RedlockInterest, StaysWhereARoundIsTakenBack) {
   RedisTalk inboxes_of = listen("bc");
   ASSERT_EQ(vote('a'), granted(proposal));
   ASSERT_NO_FATAL_FAILURE(interest("bc"));
-  EXPECT_EQ(undo('b', "q00"), "N");
+  EXPECT_EQ(undo('b', false), "none");
   EXPECT_EQ(interested(), "bc");
-  EXPECT_EQ(undo('a'), "F");
+  EXPECT_EQ(undo('a'), "freed");
   EXPECT_TRUE(hears(inboxes_of, 'b'));
-  EXPECT_EQ(undo('b', "q00"), "N") << "nothing was freed that another one has to hear of";
+  EXPECT_EQ(undo('b', false), "none") << "nothing was freed that another one has to hear of";
   EXPECT_FALSE(inboxes_of.receive(soon));
   EXPECT_EQ(interested(), "bc");
-  ASSERT_EQ(vote('b', {.flags = "q010", .number = proposal + 1}), granted(proposal + 1));
-  EXPECT_EQ(undo('b', "q00"), "F");
+  ASSERT_EQ(vote('b', {.manner = "10", .number = proposal + 1}), granted(proposal + 1));
+  EXPECT_EQ(undo('b', false), "freed");
   EXPECT_TRUE(hears(inboxes_of, 'c'));
 }
 
@@ -144,85 +143,39 @@ TEST_F(RedlockInterest, OfOthersIsRespectedByThePolite) {
   RedisTalk inboxes_of = listen("bcd");
   ASSERT_EQ(vote('a'), granted(proposal));
   ASSERT_NO_FATAL_FAILURE(interest("bcd"));
-  EXPECT_EQ(undo('a'), "F");
-  EXPECT_TRUE(vote('c', {.flags = "q011", .number = proposal + 1}).starts_with("B"));
-  EXPECT_EQ(vote('c', {.flags = "q010"}), granted(proposal + 1)) << "whom nothing is asked of";
+  EXPECT_EQ(undo('a'), "freed");
+  EXPECT_TRUE(is_busy(vote('c', {.manner = "11", .number = proposal + 1})));
+  EXPECT_EQ(vote('c', {.manner = "10"}), granted(proposal + 1)) << "whom nothing is asked of";
   lapse();
   silence('d');
-  EXPECT_TRUE(vote('e', {.flags = "q011"}).starts_with("B")) << "who was told has its place";
+  EXPECT_TRUE(is_busy(vote('e', {.manner = "11"}))) << "who was told has its place";
   silence('b');
-  EXPECT_EQ(vote('e', {.flags = "q011"}), granted(proposal + 2)) << "only the dead are before it";
+  EXPECT_EQ(vote('e', {.manner = "11"}), granted(proposal + 2)) << "only the dead are before it";
 }
 
-class RedlockCopies : public RedlockScriptTest {
- protected:
-  void refuse_older(char client, int step = 2) { ASSERT_EQ(undo(client, "q11", step), "N"); }
-  /// What tells of late copies of the first that was refused has had its time.
-  void a_minute_later(char client) {
-    set("!0", attempt(client) + " 1000000");
-    set("!" + attempt(client), "2 1000000");
+// An administrator may delete any key by hand. The vote goes on, or is as that of a server that
+// lost it; and waiters are noted again as they ask.
+TEST_F(RedlockInterest, EndsNothingIfOneKeyIsDeleted) {
+  const std::string suffixes[] = {"", ":queue", ":heard", ":readers", ":notes", ":forced"};
+  for (const std::string& deleted : suffixes) {
+    server().talk().expect_ok({"FLUSHALL"});
+    ASSERT_TRUE(share('r', {}).starts_with("vote")) << deleted;
+    ASSERT_TRUE(is_busy(vote('w', {.manner = "10"}))) << deleted;
+    ASSERT_TRUE(is_busy(share('b', {.manner = "10"}))) << deleted;
+    ASSERT_EQ(release(attempt('x'), "", true, 9, "60000"), "none") << deleted;
+    server().talk().expect_ok({"DEL", key("a") + deleted});
+    static_cast<void>(inspect("who"));
+    static_cast<void>(renew('r', proposal));
+    EXPECT_TRUE(share('r', {.manner = "hold", .step = 9}).starts_with("vote")) << deleted;
+    EXPECT_EQ(renew('r', proposal).substr(0, 1) == "-", false) << deleted;
+    EXPECT_TRUE(is_busy(vote('w', {.manner = "10", .step = 2}))) << deleted;
+    EXPECT_TRUE(undo('r', true, 10).starts_with("freed")) << deleted;
+    const std::string number = vote('w', {.manner = "10", .step = 3, .number = proposal + 9});
+    EXPECT_TRUE(number.starts_with("vote")) << deleted << ": " << number;
+    EXPECT_TRUE(is_busy(share('b', {.manner = "10", .step = 2}))) << deleted;
+    EXPECT_EQ(undo('w', true, 9), "freed") << deleted;
+    EXPECT_TRUE(share('b', {.manner = "10", .step = 3}).starts_with("vote")) << deleted;
   }
-};
-
-// Promise: S5
-TEST_F(RedlockCopies, AreRefusedInEachScript) {
-  refuse_older('a', 3);
-  refuse_older('b', 5);
-  EXPECT_EQ(vote('a', {.step = 2}), late_vote);
-  EXPECT_EQ(vote('b', {.step = 4}), late_vote);
-  EXPECT_EQ(relock('a', proposal, "q0", 2), late_vote);
-  EXPECT_EQ(vote('a', {.step = 3}), granted(proposal));
-  EXPECT_EQ(undo('a', "q01", 2), "N");
-  EXPECT_TRUE(holds('a')) << "an undo of an earlier round freed a vote";
-  EXPECT_EQ(undo('a', "q01", 3), "F");
-  EXPECT_EQ(vote('c', {.step = 1}), granted(proposal + 1)) << "another client counts by itself";
-}
-
-TEST_F(RedlockCopies, AreKnownByWhatWasSentLast) {
-  ASSERT_EQ(vote('a', {.flags = "q100", .step = 2}), granted(proposal));
-  EXPECT_EQ(undo('a', "q01", 2), "F");
-  EXPECT_EQ(vote('a'), late_vote);
-  server().talk().expect_ok({"FLUSHALL"});
-  ASSERT_EQ(vote('b'), granted(proposal));
-  EXPECT_EQ(undo('b', "q11", 2), "F");
-  EXPECT_EQ(vote('b'), late_vote);
-  ASSERT_EQ(relock('c', proposal + 2, "q1", 2), granted(proposal + 2));
-  EXPECT_EQ(undo('c', "q01", 2), "F");
-  EXPECT_EQ(relock('c', proposal + 2), late_vote);
-}
-
-// The vote of a later round would have the number of an earlier one, and be taken for none.
-TEST_F(RedlockCopies, DoNotSettleALaterRound) {
-  refuse_older('a', 4);
-  ASSERT_EQ(vote('a', {.step = 5, .number = proposal + 10}), granted(proposal + 10));
-  EXPECT_EQ(settle('a', proposal, 3), "N");
-  EXPECT_EQ(renew(hold_of('a', proposal + 10)), "1");
-  EXPECT_EQ(settle('a', proposal + 20, 5), granted(proposal + 20));
-}
-
-TEST_F(RedlockCopies, AreForgottenAfterAMinute) {
-  refuse_older('a');
-  EXPECT_GT(life(), 60'000);
-  const std::string mark = get("x");
-  EXPECT_EQ(vote('b'), granted(proposal));
-  EXPECT_EQ(get("x"), mark) << "it is not yet a minute old";
-  EXPECT_EQ(undo('b'), "F");
-  a_minute_later('a');
-  EXPECT_EQ(vote('b'), granted(proposal + 1));
-  EXPECT_FALSE(has("x")) << "the quick way is closed";
-  EXPECT_FALSE(has("!0"));
-  EXPECT_FALSE(has("!" + attempt('a')));
-}
-
-TEST_F(RedlockCopies, ThatAreAMinuteOldMakeRoomForNewOnes) {
-  refuse_older('a');
-  refuse_older('z');
-  a_minute_later('a');
-  ASSERT_EQ(vote('b', {.flags = "q100", .step = 2}), granted(proposal));
-  EXPECT_FALSE(has("!" + attempt('a')));
-  EXPECT_TRUE(has("!" + attempt('z')));
-  EXPECT_TRUE(has("!" + attempt('b')));
-  EXPECT_EQ(vote('z'), late_vote);
 }
 
 }  // namespace

@@ -45,7 +45,7 @@ class Servers {
   [[nodiscard]] std::size_t votes(const std::string& name) {
     return static_cast<std::size_t>(
         std::count_if(talks_.begin(), talks_.end(), [&](RedisTalk& talk) {
-          return !talk.command({"HGET", "mortise:{" + name + "}", "g"}).is_nil();
+          return !talk.command({"HGET", "mortise:{" + name + "}", "ends"}).is_nil();
         }));
   }
   std::string url;

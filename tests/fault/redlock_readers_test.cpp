@@ -7,43 +7,44 @@
 namespace mortise::fault {
 namespace {
 
-constexpr const char* vote_of_a_late_reader = "R";
 constexpr std::chrono::milliseconds soon_enough{100};
 
 class RedlockReaders : public RedlockScriptTest {
  protected:
-  /// @param copies 's', or 'S': older copies may be about    @param beside of its own client
+  /// @param beside of its own client
   std::string read(char client, std::uint64_t number = proposal, bool waits = false, int step = 1,
-                   const std::string& beside = {}, char copies = 's') {
-    return call(redlock::scripts::acquire,
-                {attempt(client), std::string("q") + copies + (waits ? "10" : "00"),
-                 std::to_string(step), std::to_string(lease_), "label " + std::string(1, client),
-                 std::to_string(number), beside});
+                   const std::string& beside = {}) {
+    return share(client,
+                 {.manner = waits ? "10" : "00", .step = step, .lease = lease_, .number = number},
+                 beside);
   }
   std::string write(char client, std::uint64_t number = proposal, char manner = '2') {
-    return vote(client, {.flags = std::string("q01") + manner, .number = number});
+    return vote(client, {.manner = std::string("1") + manner, .number = number});
   }
   std::string relock_reader(char client, std::uint64_t number, int step = 9) {
-    return relock(client, number, "qs", step);
-  }
-  static bool refused(const std::string& answer) {
-    return answer.starts_with("B") || answer.starts_with("V");
+    return share(client, {.manner = "hold", .step = step, .number = number});
   }
   [[nodiscard]] bool writable(std::uint64_t number = proposal + 999) {
-    const bool may = vote('z', {.number = number}).starts_with("G");
-    return may && undo('z') == "F";
+    const bool may = vote('z', {.number = number}).starts_with("vote");
+    return may && undo('z') == "freed";
   }
-  /// The lease of one who reads is over; g says nothing of it.
+  /// The lease of one who reads is over.
   void end_lease_of(char client) {
-    std::string all = get("r");
-    const std::size_t since = all.find(' ', all.find(attempt(client)) + attempt(client).size() + 1);
-    ASSERT_NE(since, std::string::npos);
-    set("r", all.replace(since + 1, all.find(' ', since + 1) - since - 1, "1000000"));
+    ASSERT_EQ(
+        server()
+            .talk()
+            .expect_ok({"ZADD", key("a") + ":readers", "XX", "CH", "1000000", attempt(client)})
+            .integer,
+        1);
+  }
+  [[nodiscard]] bool is_noted(const std::string& field) {
+    const RedisAnswer answer = server().talk().command({"HEXISTS", key("a") + ":notes", field});
+    return answer.integer == 1;
   }
   /// Of all that it is told until it hears nothing any more, the letters of the clients.
   std::string told(RedisTalk& inboxes) {
     std::string letters;
-    while (const auto push = inboxes.receive(soon_enough)) letters += push->items.back().text.at(2);
+    while (const auto push = inboxes.receive(soon_enough)) letters += push->items.back().text.at(0);
     return letters;
   }
   std::int64_t lease_ = 30'000;
@@ -53,26 +54,26 @@ class RedlockReaders : public RedlockScriptTest {
 TEST_F(RedlockReaders, HaveTheVoteTogetherAndAWriterAlone) {
   EXPECT_EQ(read('a'), granted(proposal));
   EXPECT_EQ(read('b', proposal + 1), granted(proposal + 1));
-  EXPECT_TRUE(refused(vote('w')));
-  EXPECT_EQ(undo('a'), "F");
-  EXPECT_TRUE(refused(vote('w'))) << "the other one reads";
-  EXPECT_EQ(undo('b'), "F");
+  EXPECT_TRUE(is_busy(vote('w')));
+  EXPECT_EQ(undo('a'), "freed");
+  EXPECT_TRUE(is_busy(vote('w'))) << "the other one reads";
+  EXPECT_EQ(undo('b'), "freed");
   EXPECT_EQ(vote('w'), granted(proposal + 2));
-  EXPECT_TRUE(refused(read('a')));
-  EXPECT_TRUE(refused(vote('x')));
-  EXPECT_EQ(undo('w'), "F");
+  EXPECT_TRUE(is_busy(read('a')));
+  EXPECT_TRUE(is_busy(vote('x')));
+  EXPECT_EQ(undo('w'), "freed");
   EXPECT_EQ(read('a'), granted(proposal + 3));
 }
 
 // Promise: S2
 TEST_F(RedlockReaders, NumbersTellThemFromWriters) {
   ASSERT_EQ(vote('w', {.number = proposal + 50}), granted(proposal + 50));
-  ASSERT_EQ(undo('w'), "F");
+  ASSERT_EQ(undo('w'), "freed");
   EXPECT_EQ(read('a', proposal), granted(proposal + 51)) << "larger than each writer's before it";
   EXPECT_EQ(read('b', proposal + 90), granted(proposal + 90));
   EXPECT_EQ(read('c', proposal + 60), granted(proposal + 60)) << "what it proposed: no round more";
   EXPECT_EQ(settle('a', proposal + 70), granted(proposal + 70));
-  for (const char each : {'b', 'a', 'c'}) EXPECT_EQ(undo(each), "F");
+  for (const char each : {'b', 'a', 'c'}) EXPECT_EQ(undo(each), "freed");
   EXPECT_EQ(vote('w'), granted(proposal + 91)) << "larger than each reader's before it";
 }
 
@@ -80,11 +81,11 @@ TEST_F(RedlockReaders, ANumberThatWasDecidedOnCountsForTheNextWriter) {
   ASSERT_EQ(read('a'), granted(proposal));
   ASSERT_EQ(read('b', proposal + 5), granted(proposal + 5));
   EXPECT_EQ(settle('a', proposal + 500), granted(proposal + 500));
-  EXPECT_EQ(settle('x', proposal + 900), "N");
-  EXPECT_EQ(renew(hold_of('a', proposal + 500)), "1");
-  EXPECT_EQ(renew(hold_of('a', proposal)), "E") << "it has another number now";
-  EXPECT_EQ(undo('b'), "F");
-  EXPECT_EQ(undo('a'), "F");
+  EXPECT_EQ(settle('x', proposal + 900), "none");
+  EXPECT_EQ(renew('a', proposal + 500), "1");
+  EXPECT_EQ(renew('a', proposal), "-1") << "it has another number now";
+  EXPECT_EQ(undo('b'), "freed");
+  EXPECT_EQ(undo('a'), "freed");
   EXPECT_EQ(vote('w'), granted(proposal + 501));
 }
 
@@ -92,10 +93,10 @@ TEST_F(RedlockReaders, EachLeaseEndsAlone) {
   ASSERT_EQ(read('a'), granted(proposal));
   ASSERT_EQ(read('b'), granted(proposal));
   ASSERT_NO_FATAL_FAILURE(end_lease_of('a'));
-  EXPECT_EQ(renew(hold_of('a', proposal)), "E") << "a renewal brings nothing back";
-  EXPECT_TRUE(refused(vote('w')));
-  EXPECT_EQ(undo('a'), "L");
-  EXPECT_EQ(undo('b'), "F");
+  EXPECT_EQ(renew('a', proposal), "-1") << "a renewal brings nothing back";
+  EXPECT_TRUE(is_busy(vote('w')));
+  EXPECT_EQ(undo('a'), "lapsed");
+  EXPECT_EQ(undo('b'), "freed");
   EXPECT_TRUE(writable());
   lease_ = 300;
   ASSERT_EQ(read('c', proposal + 2'000), granted(proposal + 2'000));
@@ -106,44 +107,58 @@ TEST_F(RedlockReaders, EachLeaseEndsAlone) {
 TEST_F(RedlockReaders, ARenewalMovesOneEndAndTellsOfWritersThatWait) {
   ASSERT_EQ(read('a'), granted(proposal));
   ASSERT_EQ(read('b', proposal + 1), granted(proposal + 1));
-  EXPECT_EQ(renew(hold_of('a', proposal)), "1");
-  EXPECT_EQ(renew(hold_of('b', proposal)), "E") << "it has another number";
-  EXPECT_TRUE(refused(write('w')));
-  EXPECT_EQ(renew(hold_of('a', proposal)), "2");
+  EXPECT_EQ(renew('a', proposal), "1");
+  EXPECT_EQ(renew('b', proposal), "-1") << "it has another number";
+  EXPECT_TRUE(is_busy(write('w')));
+  EXPECT_EQ(renew('a', proposal), "2");
   ASSERT_NO_FATAL_FAILURE(end_lease_of('b'));
-  EXPECT_EQ(renew(hold_of('b', proposal + 1)), "E");
-  EXPECT_TRUE(refused(vote('x')));
-  EXPECT_EQ(undo('a'), "F");
+  EXPECT_EQ(renew('b', proposal + 1), "-1");
+  EXPECT_TRUE(is_busy(vote('x')));
+  EXPECT_EQ(undo('a'), "freed");
   ASSERT_EQ(vote('w', {.number = proposal + 9}), granted(proposal + 9));
-  EXPECT_EQ(renew(hold_of('a', proposal)), "0") << "somebody else has it alone";
+  EXPECT_EQ(renew('a', proposal), "0") << "somebody else has it alone";
 }
 
 TEST_F(RedlockReaders, AReleaseIsKnownToHaveWorked) {
   for (const char each : {'a', 'b', 'c'}) ASSERT_EQ(read(each), granted(proposal));
-  EXPECT_EQ(release(hold_of('a', proposal + 7)), "N") << "another hold is meant";
-  EXPECT_EQ(release(hold_of('a', proposal)), "F");
-  EXPECT_EQ(undo('a'), "A");
-  EXPECT_EQ(undo('b'), "F");
-  EXPECT_EQ(undo('c'), "F");
-  EXPECT_EQ(undo('c'), "A");
-  EXPECT_EQ(undo('b'), "A");
+  EXPECT_EQ(release('a', proposal + 7), "none") << "another hold is meant";
+  EXPECT_EQ(release('a', proposal), "freed");
+  EXPECT_EQ(undo('a'), "before");
+  EXPECT_EQ(undo('b'), "freed");
+  EXPECT_EQ(undo('c'), "freed");
+  EXPECT_EQ(undo('c'), "before");
+  EXPECT_EQ(undo('b'), "before");
   ASSERT_EQ(vote('w'), granted(proposal + 1));
-  EXPECT_EQ(undo('c'), "N");
+  EXPECT_EQ(undo('c'), "none");
 }
 
-TEST_F(RedlockReaders, NothingIsLeftForTheQuickWaysToSee) {
+TEST_F(RedlockReaders, LeaveThePlainWayOpen) {
   for (const char each : {'a', 'b'}) ASSERT_EQ(read(each, proposal + 5), granted(proposal + 5));
-  for (const char each : {'b', 'a'}) EXPECT_EQ(undo(each), "F");
-  for (const char* const field : {"g", "m", "i", "x", "k", "b"}) EXPECT_FALSE(has(field)) << field;
-  EXPECT_FALSE(has("@" + attempt('a')));
+  for (const char each : {'b', 'a'}) EXPECT_EQ(undo(each), "freed");
+  EXPECT_FALSE(is_noted(attempt('a') + ":label"));
   ASSERT_EQ(vote('w', {.number = proposal + 9}), granted(proposal + 9));
-  EXPECT_EQ(undo('w'), "F");
+  EXPECT_FALSE(has("crowd"));
+  EXPECT_EQ(undo('w'), "freed");
   ASSERT_EQ(read('a', proposal + 10), granted(proposal + 10));
-  lapse();
-  set("r", attempt('a') + " " + std::to_string(proposal + 10) + " 1000000 1000 1;");
-  EXPECT_EQ(vote('w', {.flags = "q100", .number = proposal + 11}), granted(proposal + 11));
-  for (const char* const field : {"r", "k", "b"}) EXPECT_FALSE(has(field)) << field;
-  EXPECT_FALSE(has("@" + attempt('a')));
+  ASSERT_NO_FATAL_FAILURE(end_lease_of('a'));
+  EXPECT_EQ(vote('w', {.number = proposal + 11}), granted(proposal + 11));
+  EXPECT_FALSE(has("crowd"));
+  EXPECT_EQ(undo('w'), "freed");
+  ASSERT_EQ(read('b', proposal + 12), granted(proposal + 12));
+  EXPECT_FALSE(is_noted(attempt('a'))) << "its lease is over";
+}
+
+// A name that is read all the time may not fill the server.
+TEST_F(RedlockReaders, ThatLetGoAreForgottenButForEight) {
+  ASSERT_EQ(read('z'), granted(proposal));
+  for (char each = 'a'; each < 'n'; ++each) {
+    ASSERT_TRUE(read(each).starts_with("vote"));
+    ASSERT_EQ(undo(each), "freed");
+  }
+  EXPECT_EQ(server().talk().expect_ok({"ZCARD", key("a") + ":readers"}).integer, 9);
+  EXPECT_FALSE(is_noted(attempt('a')));
+  EXPECT_EQ(undo('a'), "none");
+  EXPECT_EQ(undo('m'), "before");
 }
 
 // Promise: L5
@@ -151,21 +166,21 @@ TEST_F(RedlockReaders, WaitBehindAWriterThatCameBefore) {
   RedisTalk inboxes_of = listen("bcwx");
   ASSERT_EQ(read('a'), granted(proposal));
   ASSERT_EQ(read('b', proposal, true), granted(proposal)) << "it joins";
-  EXPECT_EQ(undo('b'), "F");
-  ASSERT_TRUE(refused(write('w')));
-  EXPECT_TRUE(refused(read('b', proposal, true)));
+  EXPECT_EQ(undo('b'), "freed");
+  ASSERT_TRUE(is_busy(write('w')));
+  EXPECT_TRUE(is_busy(read('b', proposal, true)));
   EXPECT_EQ(read('a', proposal + 1, true, 2), granted(proposal + 1)) << "it has the vote";
-  ASSERT_TRUE(refused(write('x')));
-  EXPECT_TRUE(refused(read('c', proposal, true)));
-  EXPECT_EQ(undo('a', "q01", 2), "F");
+  ASSERT_TRUE(is_busy(write('x')));
+  EXPECT_TRUE(is_busy(read('c', proposal, true)));
+  EXPECT_EQ(undo('a', true, 2), "freed");
   EXPECT_EQ(told(inboxes_of), "w");
-  EXPECT_TRUE(refused(read('b', proposal, true))) << "it is free, and the writer has its place";
+  EXPECT_TRUE(is_busy(read('b', proposal, true))) << "it is free, and the writer has its place";
   EXPECT_EQ(write('w', proposal + 5), granted(proposal + 5));
-  EXPECT_EQ(undo('w'), "F");
+  EXPECT_EQ(undo('w'), "freed");
   EXPECT_EQ(told(inboxes_of), "b");
   EXPECT_EQ(read('b', proposal + 6, true), granted(proposal + 6));
-  EXPECT_TRUE(refused(read('c', proposal, true))) << "the other writer came before it";
-  EXPECT_EQ(undo('x'), "N") << "it gives up";
+  EXPECT_TRUE(is_busy(read('c', proposal, true))) << "the other writer came before it";
+  EXPECT_EQ(undo('x'), "none") << "it gives up";
   EXPECT_EQ(told(inboxes_of), "c");
   EXPECT_EQ(read('c', proposal + 7, true), granted(proposal + 7));
 }
@@ -174,57 +189,57 @@ TEST_F(RedlockReaders, WaitBehindAWriterThatCameBefore) {
 TEST_F(RedlockReaders, ThatLeadAreAllTold) {
   RedisTalk inboxes_of = listen("bcdwe");
   ASSERT_EQ(vote('a'), granted(proposal));
-  for (const char each : {'b', 'c'}) ASSERT_TRUE(refused(read(each, proposal, true)));
-  ASSERT_TRUE(refused(write('w')));
-  ASSERT_TRUE(refused(read('e', proposal, true)));
-  EXPECT_EQ(undo('a'), "F");
+  for (const char each : {'b', 'c'}) ASSERT_TRUE(is_busy(read(each, proposal, true)));
+  ASSERT_TRUE(is_busy(write('w')));
+  ASSERT_TRUE(is_busy(read('e', proposal, true)));
+  EXPECT_EQ(undo('a'), "freed");
   EXPECT_EQ(told(inboxes_of), "bc");
-  EXPECT_TRUE(refused(write('w', proposal + 9))) << "they came before it";
+  EXPECT_TRUE(is_busy(write('w', proposal + 9))) << "they came before it";
   EXPECT_EQ(read('b', proposal + 5, true), granted(proposal + 5));
   EXPECT_EQ(read('c', proposal + 5, true), granted(proposal + 5));
-  EXPECT_EQ(undo('b'), "F");
+  EXPECT_EQ(undo('b'), "freed");
   EXPECT_EQ(told(inboxes_of), "");
-  EXPECT_EQ(undo('c'), "F");
+  EXPECT_EQ(undo('c'), "freed");
   EXPECT_EQ(told(inboxes_of), "w");
 }
 
 TEST_F(RedlockReaders, AWriterStepsBackForThoseInFrontButNotForEver) {
   ASSERT_EQ(vote('a'), granted(proposal));
-  ASSERT_TRUE(refused(read('b', proposal, true)));
-  EXPECT_EQ(undo('a', "q00"), "F");
+  ASSERT_TRUE(is_busy(read('b', proposal, true)));
+  EXPECT_EQ(undo('a', false), "freed");
   // Nobody listens for it: it is forgotten, and notes itself when it asks.
   ASSERT_EQ(vote('a', {.number = proposal + 1}), granted(proposal + 1));
-  ASSERT_TRUE(refused(read('b', proposal, true)));
+  ASSERT_TRUE(is_busy(read('b', proposal, true)));
   lapse();
   const std::string answer = write('w', proposal + 9);
-  EXPECT_TRUE(answer.starts_with("B")) << "who is in front has not asked yet";
+  EXPECT_TRUE(is_busy(answer)) << "who is in front has not asked yet";
   EXPECT_EQ(write('w', proposal + 9, '0'), granted(proposal + 9)) << "it has waited long enough";
 }
 
 TEST_F(RedlockReaders, AnOwnerGoesOnAsAReader) {
   RedisTalk inboxes_of = listen("x");
   ASSERT_EQ(vote('w'), granted(proposal));
-  ASSERT_TRUE(refused(write('x')));
-  EXPECT_TRUE(refused(read('r', proposal, false, 1, attempt('y')))) << "whose owner is another";
+  ASSERT_TRUE(is_busy(write('x')));
+  EXPECT_TRUE(is_busy(read('r', proposal, false, 1, attempt('y')))) << "whose owner is another";
   EXPECT_EQ(read('r', proposal, false, 1, attempt('w')), granted(proposal + 1));
-  EXPECT_TRUE(refused(read('s')));
-  EXPECT_EQ(renew(hold_of('w', proposal)), "1");
-  EXPECT_EQ(renew(hold_of('r', proposal + 1)), "2");
-  EXPECT_EQ(settle('w', proposal), "H") << "its number stands, and more was given since";
-  EXPECT_EQ(undo('w'), "F");
-  EXPECT_EQ(undo('w'), "A");
+  EXPECT_TRUE(is_busy(read('s')));
+  EXPECT_EQ(renew('w', proposal), "1");
+  EXPECT_EQ(renew('r', proposal + 1), "2");
+  EXPECT_EQ(settle('w', proposal), "higher") << "its number stands, and more was given since";
+  EXPECT_EQ(undo('w'), "freed");
+  EXPECT_EQ(undo('w'), "before");
   EXPECT_EQ(told(inboxes_of), "");
-  EXPECT_TRUE(refused(write('x')));
-  EXPECT_EQ(renew(hold_of('r', proposal + 1)), "2");
-  EXPECT_EQ(undo('r'), "F");
+  EXPECT_TRUE(is_busy(write('x')));
+  EXPECT_EQ(renew('r', proposal + 1), "2");
+  EXPECT_EQ(undo('r'), "freed");
   EXPECT_EQ(told(inboxes_of), "x");
   ASSERT_EQ(write('x', proposal + 20), granted(proposal + 20));
   ASSERT_EQ(read('r', proposal + 21, false, 1, attempt('x')), granted(proposal + 21));
-  EXPECT_EQ(undo('r'), "F");
-  EXPECT_TRUE(refused(read('s'))) << "it is the owner still";
-  EXPECT_EQ(relock('x', proposal + 20, "q0", 9), granted(proposal + 20));
-  EXPECT_TRUE(refused(read('s')));
-  EXPECT_EQ(undo('x', "q01", 9), "F");
+  EXPECT_EQ(undo('r'), "freed");
+  EXPECT_TRUE(is_busy(read('s'))) << "it is the owner still";
+  EXPECT_EQ(relock('x', proposal + 20, 9), granted(proposal + 20));
+  EXPECT_TRUE(is_busy(read('s')));
+  EXPECT_EQ(undo('x', true, 9), "freed");
   EXPECT_EQ(read('s', proposal + 30), granted(proposal + 30));
 }
 
@@ -232,9 +247,9 @@ TEST_F(RedlockReaders, AnOwnersEndLeavesTheReaderBesideIt) {
   ASSERT_EQ(vote('w', {.lease = 300}), granted(proposal));
   ASSERT_EQ(read('r', proposal, false, 1, attempt('w')), granted(proposal + 1));
   EXPECT_TRUE(eventually([&] { return read('s', proposal + 5) == granted(proposal + 5); }));
-  EXPECT_EQ(renew(hold_of('w', proposal)), "E") << "a renewal brings nothing back";
-  EXPECT_EQ(undo('w'), "N");
-  EXPECT_TRUE(refused(vote('x')));
+  EXPECT_EQ(renew('w', proposal), "-1") << "a renewal brings nothing back";
+  EXPECT_EQ(undo('w'), "lapsed");
+  EXPECT_TRUE(is_busy(vote('x')));
 }
 
 // The owner's vote has lapsed here, since this server missed its renewals. The votes of those who
@@ -243,60 +258,52 @@ TEST_F(RedlockReaders, AnOwnersEndLeavesTheReaderBesideIt) {
 TEST_F(RedlockReaders, OutlastAnOwnerThatIsToHaveItsVoteOnceMore) {
   ASSERT_EQ(vote('w'), granted(proposal));
   ASSERT_EQ(read('r', proposal, false, 1, attempt('w')), granted(proposal + 1));
-  set("k", "1000000");
-  EXPECT_EQ(renew(hold_of('w', proposal)), "E");
-  EXPECT_TRUE(refused(relock('w', proposal, "q0", 9)));
-  EXPECT_EQ(renew(hold_of('r', proposal + 1)), "1");
-  EXPECT_EQ(undo('w', "q01", 10), "N");
-  EXPECT_TRUE(refused(vote('x'))) << "it is read";
+  lapse();
+  EXPECT_EQ(renew('w', proposal), "-1");
+  EXPECT_TRUE(is_busy(relock('w', proposal, 9)));
+  EXPECT_EQ(renew('r', proposal + 1), "1");
+  EXPECT_EQ(undo('w', true, 10), "lapsed");
+  EXPECT_TRUE(is_busy(vote('x'))) << "it is read";
 }
 
 // Promise: S5
-TEST_F(RedlockReaders, LateCopiesChangeNothing) {
-  ASSERT_EQ(read('a', proposal, false, 3, {}, 'S'), granted(proposal));
-  EXPECT_EQ(undo('a', "q01", 2), "N") << "it would free the vote of a later round";
-  EXPECT_EQ(settle('a', proposal + 9, 2), "N");
-  EXPECT_EQ(read('a', proposal, false, 2), vote_of_a_late_reader);
-  EXPECT_EQ(undo('a', "q01", 3), "F");
-  EXPECT_EQ(read('a', proposal, false, 2), vote_of_a_late_reader);
+TEST_F(RedlockReaders, AreLeftAloneByWhatWasAskedInAnEarlierStep) {
+  ASSERT_EQ(read('a', proposal, false, 3), granted(proposal));
+  EXPECT_EQ(undo('a', true, 2), "none") << "it would free the vote of a later round";
+  EXPECT_EQ(settle('a', proposal + 9, 2), "none");
+  EXPECT_EQ(read('a', proposal, false, 2), "void");
+  EXPECT_EQ(renew('a', proposal), "1");
+  EXPECT_EQ(undo('a', true, 3), "freed");
   EXPECT_TRUE(writable());
-  ASSERT_EQ(read('b', proposal + 2'000), granted(proposal + 2'000));
-  EXPECT_EQ(undo('b', "q11", 2), "F");
-  ASSERT_EQ(read('c', proposal + 2'001), granted(proposal + 2'001));
-  EXPECT_EQ(read('b', proposal + 2'000), vote_of_a_late_reader)
-      << "beside another one it would not be seen";
-  EXPECT_EQ(relock_reader('b', proposal + 2'000, 1), vote_of_a_late_reader);
 }
 
 TEST_F(RedlockReaders, AVoteIsGivenOnceMoreBesideReadersAndNotBesideAWriter) {
   ASSERT_EQ(read('a'), granted(proposal));
   ASSERT_EQ(read('b', proposal + 80), granted(proposal + 80));
-  EXPECT_EQ(undo('a'), "F");
+  EXPECT_EQ(undo('a'), "freed");
   EXPECT_EQ(relock_reader('a', proposal), granted(proposal)) << "of the number that it has";
-  EXPECT_EQ(renew(hold_of('a', proposal)), "1");
-  EXPECT_EQ(undo('a', "q01", 9), "F");
-  EXPECT_TRUE(refused(relock('w', proposal + 3, "q0", 9))) << "it is read";
-  EXPECT_EQ(undo('b'), "F");
+  EXPECT_EQ(renew('a', proposal), "1");
+  EXPECT_EQ(undo('a', true, 9), "freed");
+  EXPECT_TRUE(is_busy(relock('w', proposal + 3, 9))) << "it is read";
+  EXPECT_EQ(undo('b'), "freed");
   ASSERT_EQ(vote('w'), granted(proposal + 81));
-  EXPECT_TRUE(refused(relock_reader('a', proposal)));
+  EXPECT_TRUE(is_busy(relock_reader('a', proposal)));
 }
 
 TEST_F(RedlockReaders, IsToldWithTheNumbersOfThoseWhoRead) {
   ASSERT_EQ(read('b', proposal + 3), granted(proposal + 3));
   ASSERT_EQ(read('a', proposal + 1), granted(proposal + 1));
   const std::string answer = vote('w');
-  EXPECT_TRUE(answer.starts_with("V " + std::to_string(proposal + 1) + "," +
-                                 std::to_string(proposal + 3) + " B "))
+  EXPECT_TRUE(answer.ends_with(" 0 label a r " + std::to_string(proposal + 1) + " " +
+                               std::to_string(proposal + 3)))
       << answer;
-  EXPECT_TRUE(answer.ends_with("*" + std::to_string(proposal + 3) + " " +
-                               std::to_string(proposal + 1) + " 0 label a"))
-      << answer;
-  const std::string whose = call(redlock::scripts::whose, {"", "q"});
-  // With the labels "label a" and "label b", by two digits a byte.
-  EXPECT_TRUE(whose.starts_with(attempt('a') + "." + std::to_string(proposal + 1) +
-                                ".6c6162656c2061," + attempt('b') + "." +
-                                std::to_string(proposal + 3) + ".6c6162656c2062, V "))
-      << whose;
+  const std::string whose = inspect("who");
+  EXPECT_TRUE(whose.starts_with("held ")) << whose;
+  for (const char each : {'a', 'b'}) {
+    EXPECT_THAT(whose, testing::HasSubstr("<" + attempt(each) + "><" +
+                                          std::to_string(proposal + (each == 'a' ? 1 : 3)) +
+                                          "><label " + each + ">"));
+  }
 }
 
 // What its memory limit refuses is refused as a whole; what ends something never is.
@@ -305,25 +312,26 @@ TEST_F(RedlockReaders, EndWhereThereIsNoMemory) {
   ASSERT_EQ(read('b'), granted(proposal));
   server().talk().expect_ok({"CONFIG", "SET", "maxmemory", "1"});
   const RedisAnswer answer = server().talk().command(
-      {"EVAL", std::string(redlock::scripts::acquire.text), "1", key("a"), attempt('c'), "qs00",
-       "1", "30000", "", std::to_string(proposal), ""});
+      {"EVAL", std::string(redlock::scripts::share.text), "1", key("a"), attempt('c'), "1",
+       std::to_string(any_time), "30000", std::to_string(proposal), "", "00", ""});
   EXPECT_THAT(answer.text, testing::HasSubstr("OOM"));
-  EXPECT_EQ(renew(hold_of('a', proposal)), "1");
-  EXPECT_EQ(undo('a'), "F");
-  EXPECT_EQ(undo('b'), "F");
+  EXPECT_EQ(renew('a', proposal), "1");
+  EXPECT_EQ(undo('a'), "freed");
+  EXPECT_EQ(undo('b'), "freed");
   server().talk().expect_ok({"CONFIG", "SET", "maxmemory", "0"});
   EXPECT_TRUE(writable());
 }
 
-// The quick ways, which know of no readers, see an owner that is not theirs.
-TEST_F(RedlockReaders, LookLikeAnOwnerToTheQuickWays) {
+TEST_F(RedlockReaders, HaveKeysThatOutliveTheLongestLease) {
+  lease_ = 10 * hour;
   ASSERT_EQ(read('a'), granted(proposal));
-  EXPECT_EQ(get("o"), "*" + hold_of('a', proposal));
-  EXPECT_TRUE(has("g"));
-  lease_ = 60'000;
+  lease_ = 30'000;
   ASSERT_EQ(read('b'), granted(proposal));
-  const std::string held = get("g");
-  EXPECT_GE(std::stoi(held.substr(held.find(' ') + 1)), 60'000) << "until the last of them ends";
+  EXPECT_EQ(renew('b', proposal), "1");
+  for (const char* const suffix : {"", ":readers", ":notes"}) {
+    EXPECT_GT(life(key("a") + suffix), 10 * hour) << suffix;
+    EXPECT_LE(life(key("a") + suffix), 12 * hour) << suffix;
+  }
 }
 
 }  // namespace

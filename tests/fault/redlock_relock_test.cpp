@@ -130,7 +130,9 @@ TEST_F(RedlockRelock, AVoteThatIsUnderWayAtTheReleaseIsFreedByThatRelease) {
     (*address)->delay(10s, 10s, Proxy::Direction::to_client);
     EXPECT_GT((*address)->release_held(), 0U);
   }
-  const auto freed = [&](std::size_t i) { return !field(i, "a", "o").empty() && !is_held(i, "a"); };
+  const auto freed = [&](std::size_t i) {
+    return !field(i, "a", "owner").empty() && !is_held(i, "a");
+  };
   ASSERT_TRUE(eventually([&] { return freed(0) && freed(4); }));
   for (auto* const address : {&first_, &last_}) {
     (*address)->cut_all();

@@ -20,15 +20,20 @@ class RedlockWords : public RedlockTest {
                    std::initializer_list<std::string_view> arguments) {
     std::vector<std::string> words{"EVAL", std::string(script.text), "1", key("a")};
     words.insert(words.end(), arguments.begin(), arguments.end());
-    return servers()[server].talk().expect_ok(words).text;
+    return servers()[server].talk().expect_ok(words).items.at(0).text;
   }
   void vote(std::size_t server, std::string_view attempt) {
-    ASSERT_TRUE(call(server, redlock::scripts::acquire, {attempt, "q000", "1", "30000", "", "7"})
-                    .starts_with("G "));
+    ASSERT_EQ(call(server, redlock::scripts::acquire,
+                   {attempt, "1", "8000000000000000", "30000", "7", "", "00"}),
+              "vote");
   }
   /// Nobody is told.
-  void lose_votes(std::size_t server) { servers()[server].talk().expect_ok({"DEL", key("a")}); }
-  [[nodiscard]] bool is_listed(std::size_t server) { return !field(server, "a", "i").empty(); }
+  void lose_votes(std::size_t server) {
+    servers()[server].talk().expect_ok({"DEL", key("a"), key("a") + ":queue", key("a") + ":heard"});
+  }
+  [[nodiscard]] bool is_listed(std::size_t server) {
+    return servers()[server].talk().expect_ok({"ZCARD", key("a") + ":queue"}).integer > 0;
+  }
 };
 
 // Promise: L2
@@ -48,7 +53,7 @@ TEST_F(RedlockWords, OfAServerThatTheHolderHasNotAreHeardAsWell) {
   }));
   host.run(*asked, 100ms);  // what it asked by then is answered
   for (const std::size_t i : {0U, 1U}) lose_votes(i);
-  EXPECT_EQ(call(2, redlock::scripts::release, {"other ", "q01", "1"}), "F");
+  EXPECT_EQ(call(2, redlock::scripts::release, {"other", "", "1", "1", ""}), "freed");
   host.run(*asked, patience);
   EXPECT_NE(asked->grant().number, 0U) << words("a");
   backend.stop();

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Goal: a vote is asked for again only for exactly a hold that stands, and a release knows whom it
 // concerns. Method: the tables alone, by moments of the test's own.
+#include "redlock/copies.hpp"
 #include "redlock/holds.hpp"
-#include "redlock/late_duplicates.hpp"
 #include "redlock/outbox.hpp"
+#include "redlock/server_clock.hpp"
 #include "redlock/trail.hpp"
 
 #include <gtest/gtest.h>
@@ -103,62 +104,63 @@ TEST(RedlockHoldsTest, TheLapsedAreForgottenInTheEnd) {
 
 constexpr std::uint64_t server = 100;
 
-TEST(RedlockLateDuplicatesTest, AreRememberedAsLongAsServersRefuseThem) {
-  LateDuplicates late;
-  EXPECT_FALSE(late.has(server, hold().attempt));
-  late.add(server, hold().attempt, false, 1, now);
-  EXPECT_TRUE(late.has(server, hold().attempt));
-  EXPECT_FALSE(late.has_release(server, hold().attempt));
-  late.add(server, hold().attempt, true, 1, now + 1s);
-  late.add(server, hold().attempt, false, 1, now + 2s);
-  EXPECT_TRUE(late.has_release(server, hold().attempt));
-  AttemptId other = hold().attempt;
-  ++other.sequence;
-  late.add(server, other, false, 1, now + 10min);
-  EXPECT_FALSE(late.has(server, hold().attempt));
+constexpr redis::ServerTime void_after{50s};  // by the server's clock
+
+TEST(RedlockCopiesTest, AreOverWhenTheServerHasTakenBackAfterTheirMoment) {
+  Copies copies;
+  const AttemptId attempt = hold().attempt;
+  EXPECT_EQ(copies.taken_back(server, attempt, void_after, now), never) << "there are none";
+  copies.add(server, attempt, void_after, now);
+  EXPECT_TRUE(copies.has(server, attempt));
+  EXPECT_LT(copies.due(server, attempt), now) << "it is taken back at once";
+  const Instant again = copies.taken_back(server, attempt, void_after - 300ms, now);
+  EXPECT_GT(again, now + 300ms);
+  EXPECT_LT(again, now + 310ms);
+  EXPECT_EQ(copies.due(server, attempt), again);
+  EXPECT_EQ(copies.taken_back(server, attempt, void_after + 1us, again), never);
+  EXPECT_FALSE(copies.has(server, attempt));
 }
 
-// A server that stood still as long votes when it goes on.
-TEST(RedlockLateDuplicatesTest, OutliveTheVoteThatTheyMayBring) {
-  LateDuplicates late;
-  AttemptId other = hold().attempt;
-  ++other.sequence;
-  late.add(server, hold().attempt, false, 1, now, 10min);
-  late.add(server, hold().attempt, false, 2, now);
-  late.add(server, other, false, 1, now + 11min);
-  EXPECT_TRUE(late.has(server, hold().attempt));
-  late.add(server, other, false, 1, now + 13min);
-  EXPECT_FALSE(late.has(server, hold().attempt));
+TEST(RedlockCopiesTest, HaveTheLatestMoment) {
+  Copies copies;
+  const AttemptId attempt = hold().attempt;
+  copies.add(server, attempt, void_after, now);
+  copies.add(server, attempt, void_after - 1s, now);
+  EXPECT_NE(copies.taken_back(server, attempt, void_after, now), never);
+  copies.add(server, attempt, void_after + 1s, now);
+  EXPECT_NE(copies.taken_back(server, attempt, void_after + 1ms, now), never);
+  EXPECT_EQ(copies.taken_back(server, attempt, void_after + 2s, now), never);
 }
 
 // Two addresses may lead to it, and the other one is asked next.
-TEST(RedlockLateDuplicatesTest, AreThoseOfAServerWhateverAddressLedThere) {
-  LateDuplicates late;
-  late.add(server, hold().attempt, true, 1, now);
-  EXPECT_FALSE(late.has(server + 1, hold().attempt));
-  EXPECT_FALSE(late.has_release(server + 1, hold().attempt));
-  late.answered(server + 1, hold().attempt, 2, false, now);
-  EXPECT_TRUE(late.has(server, hold().attempt));
+TEST(RedlockCopiesTest, AreOfOneServerAndOneAttempt) {
+  Copies copies;
+  copies.add(server, hold().attempt, void_after, now);
+  AttemptId other = hold().attempt;
+  ++other.sequence;
+  EXPECT_FALSE(copies.has(server + 1, hold().attempt));
+  EXPECT_FALSE(copies.has(server, other));
+  EXPECT_EQ(copies.taken_back(server + 1, hold().attempt, void_after + 1s, now), never);
+  EXPECT_TRUE(copies.has(server, hold().attempt));
 }
 
-// Telling the server once is enough: each time costs it.
-TEST(RedlockLateDuplicatesTest, AreOverOnceANewerRequestWasAnswered) {
-  LateDuplicates late;
-  const AttemptId attempt = hold().attempt;
-  late.add(server, attempt, true, 3, now);
-  late.answered(server, attempt, 2, false, now);
-  late.answered(server, attempt, 3, false, now);  // a copy of the same may come after a newer one
-  EXPECT_TRUE(late.has(server, attempt));
-  late.answered(server, attempt, 4, false, now);
-  EXPECT_FALSE(late.has(server, attempt));
-  EXPECT_TRUE(late.has_release(server, attempt));  // until that is answered as well
-  late.add(server, attempt, false, 4, now + 1s);
-  EXPECT_TRUE(late.has(server, attempt));  // there are newer ones
-  late.released(server, attempt);
-  EXPECT_FALSE(late.has_release(server, attempt));
-  EXPECT_TRUE(late.has(server, attempt));
-  late.answered(server, attempt, 4, true, now);  // and nothing comes after it
-  EXPECT_FALSE(late.has(server, attempt));
+// A server that never comes back would be remembered for ever.
+TEST(RedlockCopiesTest, AreForgottenInTheEnd) {
+  Copies copies;
+  copies.add(server, hold().attempt, void_after, now);
+  copies.add(server + 1, hold().attempt, void_after, now + 3min);
+  EXPECT_FALSE(copies.has(server, hold().attempt));
+}
+
+TEST(RedlockServerClockTest, GoesOnFromTheLastReading) {
+  ServerClock clock;
+  EXPECT_EQ(clock.at(now), 0us);
+  clock.read(now, 20s);
+  EXPECT_EQ(clock.at(now + 1s), 21s);
+  clock.read(now + 1s, 10s);  // it was set back
+  EXPECT_EQ(clock.at(now + 3s), 12s);
+  clock.forget();
+  EXPECT_EQ(clock.at(now), 0us);
 }
 
 TEST(RedlockTrailTest, NamesEachServerOnceAndByTheAddressThatLedThereLast) {
@@ -304,33 +306,15 @@ TEST(RedlockHoldsTest, AServerThatHasRenewedHasAVote) {
   holds.add(hold(), now + 1s, at(0), now);
   const std::vector<Renewal::Item> items{{.hold = hold(), .lease = 1s}};
   const Trail::Stop there{.server = 105, .node = 0, .since = now};
-  EXPECT_TRUE(holds.renewed(items, "0", there).empty());
+  EXPECT_TRUE(holds.renewed(items, {0}, there).empty());
   const auto release = std::make_shared<Release>(hold());
   EXPECT_FALSE(holds.end(release).maybe.has(105));
-  const auto told = holds.renewed(items, "1", there);
+  const auto told = holds.renewed(items, {1}, there);
   ASSERT_EQ(told.size(), 1U) << "it is released meanwhile";
   EXPECT_EQ(told.front()->release, release);
-  EXPECT_TRUE(holds.renewed(items, "1", there).empty()) << "and was told";
+  EXPECT_TRUE(holds.renewed(items, {1}, there).empty()) << "and was told";
   holds.forget(hold().attempt);
-  EXPECT_EQ(holds.renewed(items, "1", there).size(), 1U) << "nobody knows whether it was";
-}
-
-TEST(RedlockHoldsTest, WhatMayComeLateIsTakenBackByOneEndOfItsOwn) {
-  Holds holds;
-  const Trail::Stop there{.server = 105, .node = 0, .since = now};
-  EXPECT_FALSE(holds.doubted(hold(), there));
-  holds.add(hold(), now + 1s, at(0), now);
-  const auto end = holds.doubted(hold(), there);
-  ASSERT_TRUE(end);
-  EXPECT_TRUE(end->if_it_lapses);
-  EXPECT_EQ(holds.doubted(hold(), there), end);
-  EXPECT_TRUE(holds.stands(hold(), now)) << "nobody has released it";
-  EXPECT_EQ(holds.until(hold()), now + 1s);
-  EXPECT_FALSE(holds.freeing(hold()));
-  const Holds::End released = holds.end(std::make_shared<Release>(hold()));
-  EXPECT_TRUE(released.maybe.has(105));
-  EXPECT_FALSE(holds.doubted(hold(), there)) << "who releases it tells all";
-  EXPECT_EQ(holds.freeing(hold()), released.freeing);
+  EXPECT_EQ(holds.renewed(items, {1}, there).size(), 1U) << "nobody knows whether it was";
 }
 
 }  // namespace

@@ -43,7 +43,10 @@ Words call(const redis::Script& script, Words words) {
   return all;
 }
 
-TEST(RedlockRequestsTest, AVoteIsAskedForWithTheNumberThatIsProposed) {
+constexpr redis::ServerTime moment{1'700'000'000'000'000};
+const std::string moment_text = "1700000000000000";
+
+TEST(RedlockRequestsTest, AVoteIsAskedForUntilAMomentAndWithTheNumberThatIsProposed) {
   const Acquisition::Request request{.attempt = attempt,
                                      .name = "na{me",
                                      .mode = Mode::exclusive,
@@ -51,31 +54,32 @@ TEST(RedlockRequestsTest, AVoteIsAskedForWithTheNumberThatIsProposed) {
                                      .label = "label",
                                      .wait = true};
   EXPECT_EQ(written([&](const Requests& requests, std::string& out) {
-              requests.take(out, {.step = 7, .copies = true}, request,
+              requests.take(out, {.step = 7, .void_after = moment}, request,
                             {.interested = false, .steps_back = Manners::StepsBack::for_others},
                             4711);
             }),
-            call(scripts::acquire, {text, "q101", "7", "1500", "label", "4711"}));
+            call(scripts::acquire, {text, "7", moment_text, "1500", "4711", "label", "01"}));
 }
 
-TEST(RedlockRequestsTest, AReaderIsLeftAloneByTheQuickWay) {
+TEST(RedlockRequestsTest, AReaderHasAScriptOfItsOwn) {
   Acquisition::Request request{
       .attempt = attempt, .name = "na{me", .mode = Mode::shared, .lease = 1500ms};
   EXPECT_EQ(written([&](const Requests& requests, std::string& out) {
-              requests.take(out, {.step = 7}, request, {.interested = true}, 4711);
+              requests.take(out, {.step = 7, .void_after = moment}, request, {.interested = true},
+                            4711);
             }),
-            call(scripts::acquire, {text, "qs10", "7", "1500", "", "4711", ""}));
+            call(scripts::share, {text, "7", moment_text, "1500", "4711", "", "10", ""}));
   request.beside = AttemptId{.client_high = 1, .client_low = 2, .sequence = 0xac};
-  EXPECT_EQ(
-      written([&](const Requests& requests, std::string& out) {
-        requests.take(out, {.step = 7, .copies = true}, request, {}, 4711);
-      }),
-      call(scripts::acquire, {text, "qS00", "7", "1500", "", "4711", text.substr(0, 16) + "Cs"}));
+  EXPECT_EQ(written([&](const Requests& requests, std::string& out) {
+              requests.take(out, {.step = 7, .void_after = moment}, request, {}, 4711);
+            }),
+            call(scripts::share,
+                 {text, "7", moment_text, "1500", "4711", "", "00", text.substr(0, 16) + "Cs"}));
   const HoldId hold{.name = "na{me", .attempt = attempt, .number = 9, .mode = Mode::shared};
   EXPECT_EQ(written([&](const Requests& requests, std::string& out) {
-              requests.relock(out, {.step = 2}, hold, 30s);
+              requests.relock(out, {.step = 2, .void_after = moment}, hold, 30s);
             }),
-            call(scripts::relock, {text + " 9", "qs", "2", "30000"}));
+            call(scripts::share, {text, "2", moment_text, "30000", "9", "", "hold"}));
 }
 
 TEST(RedlockRequestsTest, AStrangersHoldIsReleasedByItsNumberAndAnOwnOneByItsAttempt) {
@@ -83,12 +87,16 @@ TEST(RedlockRequestsTest, AStrangersHoldIsReleasedByItsNumberAndAnOwnOneByItsAtt
   EXPECT_EQ(written([&](const Requests& requests, std::string& out) {
               requests.release(out, {.step = 3}, hold);
             }),
-            call(scripts::release, {text + " 9", "q01", "3"}));
+            call(scripts::release, {text, "9", "3", "1", ""}));
   EXPECT_EQ(written([&](const Requests& requests, std::string& out) {
-              requests.undo(out, {.step = 3, .copies = true}, hold.name, attempt, false);
+              requests.undo(out, {.step = 3}, hold.name, attempt, false);
             }),
-            call(scripts::release, {text + " ", "q10", "3"}))
-      << "the blank keeps one attempt from being the beginning of another";
+            call(scripts::release, {text, "", "3", "0", ""}));
+  EXPECT_EQ(written([&](const Requests& requests, std::string& out) {
+              requests.undo(out, {.step = 3}, hold.name, attempt, true, 61s);
+            }),
+            call(scripts::release, {text, "", "3", "1", "61000"}))
+      << "by an administrator";
 }
 
 TEST(RedlockRequestsTest, OthersNameTheHoldTheyMean) {
@@ -96,23 +104,27 @@ TEST(RedlockRequestsTest, OthersNameTheHoldTheyMean) {
   EXPECT_EQ(written([&](const Requests& requests, std::string& out) {
               requests.settle(out, {.step = 4}, hold);
             }),
-            call(scripts::settle, {text, "q", "4", "9"}));
+            call(scripts::settle, {text, "4", "9"}));
   EXPECT_EQ(written([&](const Requests& requests, std::string& out) {
-              requests.relock(out, {.step = 2}, hold, 30s);
+              requests.relock(out, {.step = 2, .void_after = moment}, hold, 30s);
             }),
-            call(scripts::relock, {text + " 9", "q0", "2", "30000"}));
+            call(scripts::acquire, {text, "2", moment_text, "30000", "9", "", "hold"}));
   EXPECT_EQ(written([&](const Requests& requests, std::string& out) {
               requests.inspect(out, {}, hold.name);
             }),
-            call(scripts::inspect, {}));
-  EXPECT_EQ(written([&](const Requests& requests, std::string& out) { requests.check(out, {}); }),
-            (Words{"EVALSHA", std::string(scripts::inspect.sha), "1", "shop:{mortise.check}", "",
-                   "q", "w"}));
+            call(scripts::inspect, {""}));
+  EXPECT_EQ(written([&](const Requests& requests, std::string& out) {
+              requests.whose(out, {}, hold.name);
+            }),
+            call(scripts::inspect, {"who"}));
+  EXPECT_EQ(
+      written([&](const Requests& requests, std::string& out) { requests.check(out, {}); }),
+      (Words{"EVALSHA", std::string(scripts::inspect.sha), "1", "shop:{mortise.check}", "write"}));
   EXPECT_EQ(written([&](const Requests& requests, std::string& out) {
               requests.renew(out, {}, {{.hold = hold, .lease = 1s}, {.hold = hold, .lease = 2s}});
             }),
             (Words{"EVALSHA", std::string(scripts::renew.sha), "2", "shop:{na%7Bme}",
-                   "shop:{na%7Bme}", "", "q", text + " 9", "1000", text + " 9", "2000"}));
+                   "shop:{na%7Bme}", text, "9", "1000", text, "9", "2000"}));
 }
 
 TEST(RedlockRequestsTest, AServerThatForgotAScriptGetsItsText) {

@@ -156,23 +156,6 @@ TEST(RedlockVoteRoundTest, KnowsWhenEnoughLeasesEnd) {
   EXPECT_FALSE(silent.free_in().has_value());
 }
 
-TEST(RedlockVoteRoundTest, IsInVainWhereThoseWhoBarItLeaveNoMajority) {
-  VoteRound round = asked(5);
-  round.barred(0);
-  round.barred(1);
-  round.refused(2, 8, 1ms);
-  EXPECT_TRUE(round.in_vain()) << "of three that have answered one may vote";
-  round.granted(3, 7, began);
-  round.refused(4, 8, 1ms);
-  EXPECT_FALSE(round.in_vain()) << "three are left";
-  EXPECT_EQ(round.outcome(), Outcome::lost);
-  EXPECT_EQ(round.holders_nodes(), only(2) | only(4)) << "who bars it names nobody";
-  EXPECT_EQ(round.free_in(), 1ms);
-  VoteRound alone = asked(3);
-  for (const std::size_t node : {0U, 1U, 2U}) alone.silent(node);
-  EXPECT_FALSE(alone.in_vain()) << "nobody bars it";
-}
-
 TEST(RedlockVoteRoundTest, HearsThoseWhoNameTheHolderOfAMajority) {
   VoteRound round = asked(5);
   round.refused(0, 8, 1ms);

@@ -53,7 +53,7 @@ if refused or f[6] then
       redis.call('PEXPIRE', queue, 10000)
       redis.call('PEXPIRE', heard, 10000)
       if not f[6] then redis.call('HSET', key, 'crowd', 1) end
-      if last == 0 then redis.call('PEXPIRE', key, 3600000) end
+      if last == 0 then redis.call('PEXPIRE', key, 3660000) end
     end
     -- include: holders.lua
     return {'busy', now, left, #waiting, label, mode, unpack(numbers)}
@@ -61,7 +61,7 @@ if refused or f[6] then
   alone = not read and not others
 end
 redis.call('HSET', key, 'owner', me, 'ends', now + ARGV[4] * 1000, 'number', number, 'step', ARGV[2], 'label', ARGV[6])
-redis.call('PEXPIRE', key, f[6] and math.max(ARGV[4] + 3600000, redis.call('PTTL', key)) or ARGV[4] + 3600000)
+redis.call('PEXPIRE', key, f[6] and math.max(ARGV[4] + 3660000, redis.call('PTTL', key)) or ARGV[4] + 3660000)
 if number < last then redis.call('HSET', key, 'last', last) end
 if f[6] then
   redis.call('ZREM', key .. ':queue', place)

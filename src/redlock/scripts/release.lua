@@ -50,7 +50,7 @@ if ARGV[4] == '1' then
 end
 if owned then return {outcome, now} end
 -- include: waiting.lua
-if not read and not waiting[1] then redis.call('HDEL', key, 'crowd') end
+if not waiting[1] and not latest[1] then redis.call('HDEL', key, 'crowd') end
 -- Hints: to the first that has none yet; if it wants to read, to all readers up to the next writer. While readers have
 -- the vote, to readers only. A waiter keeps its place. One that no client listens for leaves: it asks by itself.
 local behind_a_writer, told_a_reader = false, false

@@ -58,7 +58,7 @@ redis.call('ZADD', readers, now + ARGV[4] * 1000, me)
 redis.call('HSET', its_notes, me, number, me .. ':step', ARGV[2])
 if ARGV[6] ~= '' then redis.call('HSET', its_notes, me .. ':label', ARGV[6]) end
 for _, each in ipairs({key, readers, its_notes}) do
-  redis.call('PEXPIRE', each, math.max(ARGV[4] + 3600000, redis.call('PTTL', each)))
+  redis.call('PEXPIRE', each, math.max(ARGV[4] + 3660000, redis.call('PTTL', each)))
 end
 if queued then
   redis.call('ZREM', queue, place)
