@@ -56,15 +56,7 @@ class Copies {
       any_.store(!moments_.empty());
       return never;
     }
-    found->second.again = now + (found->second.void_after - at) + a_moment;
-    return found->second.again;
-  }
-  /// @return when it is to be repeated; long ago = at once.
-  [[nodiscard]] Instant due(std::uint64_t server, const AttemptId& attempt) const {
-    if (!any_.load()) return Instant::min();
-    const std::lock_guard lock(mutex_);
-    const auto found = moments_.find(key_of(server, attempt));
-    return found == moments_.end() ? Instant::min() : found->second.again;
+    return now + (found->second.void_after - at) + a_moment;
   }
 
  private:
@@ -76,7 +68,6 @@ class Copies {
   struct Moment {
     redis::ServerTime void_after{};
     Instant noted{};
-    Instant again = Instant::min();
   };
   using Key = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t>;
   static Key key_of(std::uint64_t server, const AttemptId& attempt) noexcept {

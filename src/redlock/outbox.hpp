@@ -5,6 +5,7 @@
 
 #include "redis/call.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -25,7 +26,8 @@ class Outbox {
  public:
   /// Once for each server and operation: the newer one takes the place of the older.
   /// @param server that of the call, or the one that refused it in its place
-  void put(std::uint64_t server, redis::Call call) {
+  /// @param not_before when its own server is to be told
+  void put(std::uint64_t server, redis::Call call, Instant not_before = Instant::min()) {
     const std::lock_guard lock(mutex_);
     Recipient& its = outbox_[server];
     const auto [place, is_new] = its.places.try_emplace(call.operation.get(), its.next);
@@ -33,12 +35,11 @@ class Outbox {
       if (its.calls.size() >= most_entries) its.drop(its.calls.begin());
       ++its.next;
     }
-    its.calls[place->second] = {.call = std::move(call)};
+    its.calls[place->second] = {.call = std::move(call), .not_before = not_before};
     any_.store(true);
   }
   /// What is to be known of an entry.
   struct Look {
-    bool due = true;           ///< false: it is too early
     bool over = false;         ///< nobody but its own server is told any more, nor later
     bool told_to_all = false;  ///< once another server was told in that one's place, it is done
   };
@@ -54,7 +55,8 @@ class Outbox {
   /// @param look says of an entry what is to be known of it
   /// @return what it is to be told, nothing of which is taken by anybody else meanwhile
   template <class LookAt>
-  [[nodiscard]] std::vector<Due> take(std::uint64_t server, Instant met, LookAt look_at) {
+  [[nodiscard]] std::vector<Due> take(std::uint64_t server, Instant met, Instant now,
+                                      LookAt look_at) {
     std::vector<Due> due;
     if (!any_.load()) return due;
     const std::lock_guard lock(mutex_);
@@ -65,9 +67,10 @@ class Outbox {
       for (auto one = its.calls.begin(); one != its.calls.end();) {
         Entry& entry = one->second;
         const Look look = look_at(entry.call);
-        const bool its_own = own && look.due;
+        const bool due_now = entry.not_before <= now;
+        const bool its_own = own && due_now;
         const bool may_be_its =
-            look.due && !look.over && each->first == entry.call.server && met >= entry.call.since;
+            due_now && !look.over && each->first == entry.call.server && met >= entry.call.since;
         const bool goes = (its_own || may_be_its) && entry.taken == 0;
         const bool last = its_own || (may_be_its && look.told_to_all);
         if (goes && last) entry.taken = ++takes_;
@@ -96,6 +99,17 @@ class Outbox {
     if (its.calls.empty()) outbox_.erase(recipient);
     any_.store(!outbox_.empty());
   }
+  /// @return when a server is to be told next of what it cannot be told yet; `never` = nothing.
+  [[nodiscard]] Instant next(std::uint64_t server, Instant now) const {
+    const std::lock_guard lock(mutex_);
+    Instant next = never;
+    const auto recipient = outbox_.find(server);
+    if (recipient == outbox_.end()) return next;
+    for (const auto& [place, entry] : recipient->second.calls) {
+      if (entry.not_before > now) next = std::min(next, entry.not_before);
+    }
+    return next;
+  }
   /// @return all of them, which are to be sent to nobody any more
   [[nodiscard]] std::vector<redis::Call> take_all() {
     const std::lock_guard lock(mutex_);
@@ -115,6 +129,7 @@ class Outbox {
   static constexpr std::size_t most_entries = 4096;
   struct Entry {
     redis::Call call{};
+    Instant not_before = Instant::min();
     std::uint64_t taken = 0;  // by whom it is being sent; 0 = by nobody
   };
   struct Recipient {

@@ -22,18 +22,21 @@ constexpr std::chrono::milliseconds a_look{5};
 
 // A release is over with the majority's answers. One of the others may answer that it does not know
 // the script, and has to be told once more; and of a connection that is closed with an answer
-// unread it may not even read the request.
+// unread it may not even read the request. And what a copy may take yet is taken back once more.
 void RedlockBackend::give_back_the_rest() {
   if (!attached_.load()) return;
   const Instant until = BootClock::now() + patience_at_the_end;
-  const auto outbox_pending = [this] {
-    return std::any_of(nodes_.begin(), nodes_.end(),
-                       [](const auto& node) { return node->usable() && node->awaits(takes_back); });
+  const auto outbox_pending = [&] {
+    return std::any_of(nodes_.begin(), nodes_.end(), [&](const auto& node) {
+      if (!node->usable()) return false;
+      return node->awaits(takes_back) || outbox_.next(node->server(), clock_->now()) < until;
+    });
   };
   std::vector<Source*> sources;
   for (const auto& node : nodes_) node->add_sources(sources);
   while (outbox_pending() && BootClock::now() < until) {
     base::poll_sources(sources, *clock_, clock_->now() + a_look);
+    for (const auto& node : nodes_) send_outbox(*node, false);
   }
 }
 
@@ -73,18 +76,13 @@ void RedlockBackend::send_outbox(Node& node, bool comes_up) {
   if (!node.usable()) return;
   const std::uint64_t server = node.server();
   const Instant met = comes_up ? whereabouts_.met(server) : Instant::min();
-  Instant next = never;
   const auto look = [&](const redis::Call& entry) -> Outbox::Look {
-    const Instant again = copies_.due(entry.server, *attempt_of(entry));
-    if (again > now) {
-      if (entry.server == server) next = std::min(next, again);
-      return {.due = false};
-    }
     return {.over = now >= end_of_entry(entry),
             .told_to_all =
                 withdrawn(entry) || (now > end_of_vote(entry) && entry.node == node.index())};
   };
-  std::vector<Outbox::Due> due = outbox_.take(server, met, look);
+  std::vector<Outbox::Due> due = outbox_.take(server, met, now, look);
+  const Instant next = outbox_.next(server, now);
   if (next != never) alarm_.set_outbox_due(next);
   base::OneByOne each;
   for (Outbox::Due& one : due) {
@@ -173,7 +171,7 @@ void RedlockBackend::repeat_if_copies(Node& node, const redis::Call& call, redis
   const Instant now = clock_->now();
   const Instant again = copies_.taken_back(node.server(), *attempt_of(call), at, now);
   if (again == never || withdrawn(call)) return;
-  outbox_.put(node.server(), call);
+  outbox_.put(node.server(), call, again);
   alarm_.set_outbox_due(again);
 }
 

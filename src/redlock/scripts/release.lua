@@ -33,9 +33,11 @@ if its and (ARGV[2] == '' or its[1] == ARGV[2]) and tonumber(its[2] or 0) <= ste
   if ends > 0 then
     redis.call('HDEL', its_notes, me .. ':label')
     redis.call('ZADD', readers, -now, me)
-    -- The last eight that let go are remembered, since a release may be repeated.
-    for i, each in ipairs(redis.call('ZRANGEBYSCORE', readers, '-inf', 0)) do
-      if i > 8 then
+    -- A release may be repeated. So the last eight that let go are remembered, or two if no other reads.
+    local past = redis.call('ZRANGE', readers, '-inf', 0, 'BYSCORE')
+    local most = redis.call('ZCARD', readers) > #past and 8 or 2
+    for i, each in ipairs(past) do
+      if i > most then
         redis.call('ZREM', readers, each)
         redis.call('HDEL', its_notes, each, each .. ':step')
       end

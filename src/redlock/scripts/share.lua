@@ -49,7 +49,7 @@ end
 local floor = read and tonumber(f[7] or 0) or last
 if not decided then number = math.max(number, floor + 1) end
 redis.call('HSET', key, 'last', math.max(last, number), 'floor', floor, 'crowd', 1)
-local lapsed = redis.call('ZRANGEBYSCORE', readers, 1, now)
+local lapsed = redis.call('ZRANGE', readers, 1, now, 'BYSCORE')
 for _, each in ipairs(lapsed) do
   redis.call('ZREM', readers, each)
   redis.call('HDEL', its_notes, each, each .. ':step', each .. ':label')

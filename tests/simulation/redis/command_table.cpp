@@ -54,6 +54,15 @@ constexpr auto commands = std::to_array<Command>({
     {"scard", scard, 2, none},
     {"sismember", sismember, 3, none},
 
+    {"zadd", zadd, -4, grows},
+    {"zrem", zrem, -3, writes},
+    {"zcard", zcard, 2, none},
+    {"zscore", zscore, 3, none},
+    {"zmscore", zmscore, -3, none},
+    {"zrank", zrank, -3, none},
+    {"zcount", zcount, 4, none},
+    {"zrange", zrange, -4, none},
+
     {"del", del, -2, writes},
     {"unlink", del, -2, writes},
     {"exists", exists, -2, none},

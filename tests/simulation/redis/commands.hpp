@@ -46,6 +46,16 @@ void srem(Invocation& call);
 void scard(Invocation& call);
 void sismember(Invocation& call);
 
+// sorted_set_commands.cpp
+void zadd(Invocation& call);
+void zrem(Invocation& call);
+void zcard(Invocation& call);
+void zscore(Invocation& call);
+void zmscore(Invocation& call);
+void zrank(Invocation& call);
+void zcount(Invocation& call);
+void zrange(Invocation& call);
+
 // key_commands.cpp
 void del(Invocation& call);
 void exists(Invocation& call);

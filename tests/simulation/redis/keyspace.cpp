@@ -11,6 +11,7 @@ bool has_ended(const Value& value, std::int64_t now) { return value.ends && now 
 
 std::size_t bytes_of(const std::string& text) { return text.size(); }
 std::size_t bytes_of(const HashValue& hash) { return hash.bytes(); }
+std::size_t bytes_of(const SortedSetValue& set) { return set.bytes(); }
 
 template <typename Items>
 std::size_t bytes_of(const Items& items) {
@@ -22,7 +23,7 @@ std::size_t bytes_of(const Items& items) {
 }  // namespace
 
 std::string_view Value::type() const noexcept {
-  constexpr std::array<std::string_view, 4> names{"string", "hash", "list", "set"};
+  constexpr std::array<std::string_view, 5> names{"string", "hash", "list", "set", "zset"};
   return names.at(data.index());
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "simulation/redis/hash_value.hpp"
+#include "simulation/redis/sorted_set_value.hpp"
 
 #include <cstdint>
 #include <deque>
@@ -23,7 +24,7 @@ using ListValue = std::deque<std::string>;
 using SetValue = std::set<std::string, std::less<>>;
 
 struct Value {
-  std::variant<std::string, HashValue, ListValue, SetValue> data;
+  std::variant<std::string, HashValue, ListValue, SetValue, SortedSetValue> data;
   std::optional<std::int64_t> ends;  ///< in ms since 1970; none = lives for ever
 
   /// @return as TYPE answers

@@ -51,21 +51,6 @@ std::vector<HoldSeen> readers_in(std::string_view text) {
   return all;
 }
 
-/// As a quorum's scripts/readers.lua writes it.
-std::vector<HoldSeen> readers_of_a_vote(std::string_view text) {
-  std::vector<HoldSeen> all;
-  while (!text.empty()) {
-    std::string_view words = text.substr(0, text.find(';'));
-    text.remove_prefix(std::min(words.size() + 1, text.size()));
-    HoldSeen its{.attempt = std::string(next_word(words)), .reads = true};
-    its.number = static_cast<std::uint64_t>(number_of(next_word(words)));
-    its.since = number_of(next_word(words));
-    its.ends = its.since + number_of(next_word(words)) * 1000;
-    all.push_back(std::move(its));
-  }
-  return all;
-}
-
 }  // namespace
 
 const HoldSeen* LockSeen::hold(std::uint64_t of_number) const {
@@ -99,30 +84,68 @@ std::optional<std::string> RedisModel::field(std::string_view key, std::string_v
   return text == nullptr ? std::nullopt : std::optional(*text);
 }
 
+// One server's vote in a quorum, as src/redlock/scripts keep it.
+LockSeen RedisModel::vote(const std::string& key) {
+  LockSeen seen;
+  seen.there = true;
+  const std::int64_t time =
+      std::chrono::duration_cast<std::chrono::microseconds>(state_.site.wall()).count();
+  const auto number_in = [&](const std::string& at, const std::string& name) {
+    return number_of(field(at, name).value_or(""));
+  };
+  seen.attempt = field(key, "owner").value_or("");
+  seen.number = static_cast<std::uint64_t>(number_in(key, "number"));
+  seen.label = field(key, "label").value_or("");
+  seen.ends = number_in(key, "ends");
+  seen.held = seen.ends > time;
+  if (seen.held) {
+    seen.holds.push_back({.attempt = seen.attempt, .number = seen.number, .ends = seen.ends});
+  }
+  const Value* const readers = value(key + ":readers");
+  const auto* const set =
+      readers == nullptr ? nullptr : std::get_if<SortedSetValue>(&readers->data);
+  for (const auto& [score, attempt] :
+       set == nullptr ? std::set<SortedSetValue::Item>() : set->items()) {
+    const auto ends = static_cast<std::int64_t>(score);
+    if (ends <= time) continue;
+    seen.held = seen.read = true;
+    seen.ends = std::max(seen.ends, ends);
+    seen.holds.push_back({.attempt = attempt,
+                          .number = static_cast<std::uint64_t>(number_in(key + ":notes", attempt)),
+                          .ends = ends,
+                          .reads = true});
+  }
+  const Value* const queue = value(key + ":queue");
+  const auto* const waiting =
+      queue == nullptr ? nullptr : std::get_if<SortedSetValue>(&queue->data);
+  seen.waiting = waiting == nullptr ? 0 : waiting->size();
+  return seen;
+}
+
 LockSeen RedisModel::lock(std::string_view key) {
   LockSeen seen;
+  for (const char* const each : {"owner", "last", "crowd"}) {
+    if (field(key, each)) return vote(std::string(key));
+  }
   const Value* const found = value(key);
   seen.there = found != nullptr && std::holds_alternative<HashValue>(found->data);
   if (!seen.there) return seen;
   const std::string owner = field(key, "o").value_or("");
   std::string_view words = owner;
-  // Of a vote in a quorum: "<attempt> <number>". The label is a field by itself.
-  const bool vote = std::count(owner.begin(), owner.end(), ' ') == 1;
-  const std::string_view first = next_word(words);
-  seen.attempt = vote ? first : next_word(words);
-  seen.number = vote ? static_cast<std::uint64_t>(number_of(words)) : written_number(first);
+  seen.number = written_number(next_word(words));
+  seen.attempt = next_word(words);
   const std::int64_t time =
       std::chrono::duration_cast<std::chrono::microseconds>(state_.site.wall()).count();
-  seen.label = vote ? field(key, "l").value_or("") : std::string(words);
+  seen.label = words;
   if (const std::optional<std::string> grant = field(key, "g")) {
     constexpr std::int64_t millisecond = 1000;  // us
     words = *grant;
     constexpr std::int64_t bucket = 4'096'000'000;  // us
     constexpr std::int64_t far = 100'000'000;       // ms: see scripts/lock.lua
-    seen.since = vote ? number_of(next_word(words)) : static_cast<std::int64_t>(seen.number);
+    seen.since = static_cast<std::int64_t>(seen.number);
     std::int64_t behind = number_of(words);
     std::int64_t from = seen.since;
-    if (!vote && behind >= far) {
+    if (behind >= far) {
       behind -= far;
       from -= from % bucket;
     }
@@ -130,7 +153,7 @@ LockSeen RedisModel::lock(std::string_view key) {
     seen.held = seen.ends > time;
   }
   const char sign = seen.attempt.empty() ? ' ' : seen.attempt.front();
-  const bool alone = !vote && sign == '*';  // who reads: it is noted as an owner is
+  const bool alone = sign == '*';  // who reads: it is noted as an owner is
   seen.read = sign == '*' || sign == '&' || sign == '+';
   HoldSeen its{
       .attempt = seen.attempt, .number = seen.number, .since = seen.since, .ends = seen.ends};
@@ -141,8 +164,7 @@ LockSeen RedisModel::lock(std::string_view key) {
     its.attempt = seen.attempt = seen.attempt.substr(1, behind - 1);
     its.reads = alone;
     if (!alone) its.ends = sign == '+' ? number_of(field(key, "k").value_or("")) : 0;
-    if (seen.held && vote) seen.holds = readers_of_a_vote(field(key, "r").value_or(""));
-    if (seen.held && !vote && !alone) seen.holds = readers_in(field(key, "s").value_or(""));
+    if (seen.held && !alone) seen.holds = readers_in(field(key, "s").value_or(""));
   }
   if (seen.held) seen.holds.push_back(std::move(its));
   std::erase_if(seen.holds, [&](const HoldSeen& each) { return each.ends <= time; });

@@ -92,18 +92,15 @@ class Callers {
   /// The owner and its number, as the hash has them; or something stale.
   std::string hold(const std::string& of_key) {
     const std::optional<std::string> owner = pair_.model().field(of_key, "o");
-    // Of a vote in a quorum it is all that the field says; of a lock a label stands behind it.
-    const bool vote = !owner || std::count(owner->begin(), owner->end(), ' ') < 2;
     const LockSeen seen = pair_.model().lock(of_key);
     if (seen.read && !seen.holds.empty() && below(5) != 0) {
       const HoldSeen& one = seen.holds[below(seen.holds.size())];
-      if (vote) return one.attempt + " " + std::to_string(one.number);
       last_of_readers_ = written(one.number) + " " + one.attempt + " ";
       return last_of_readers_;
     }
-    if (!vote && !last_of_readers_.empty() && below(8) == 0) return last_of_readers_;
+    if (!last_of_readers_.empty() && below(8) == 0) return last_of_readers_;
     if (owner && below(5) != 0) {
-      return vote ? *owner : owner->substr(0, owner->find(' ', owner->find(' ') + 1) + 1);
+      return owner->substr(0, owner->find(' ', owner->find(' ') + 1) + 1);
     }
     return attempt() + " " + std::to_string(1'700'000'000'000'000 + below(3));
   }
@@ -178,26 +175,40 @@ class Callers {
     const std::string key = "quorum:{" + name_ + "}";
     const std::string number = std::to_string(1'700'000'000'000'000 + below(20) * 1'000'000);
     const bool reads = below(2) == 0;
-    const std::string copies = reads ? (flag() == "1" ? "S" : "s") : flag();
+    const std::string which = below(3) == 0 ? "" : number_of_vote(key);
     switch (below(9)) {
-      case 0: return call(votes::settle, {voter(key), "q", epoch(), number}, key);
-      case 1: return call(votes::relock, {hold(key), "q" + copies, epoch(), lease()}, key);
-      case 2: return call(below(2) == 0 ? votes::inspect : votes::whose, {"", "q"}, key);
-      case 3: return call(votes::release, {hold(key), "q" + flag() + coin(), epoch()}, key);
-      case 4: return call(votes::release, {voter(key) + " ", "q" + flag() + coin(), epoch()}, key);
-      case 5: return call(votes::renew, {"", "q", hold(key), lease()}, key);
+      case 0: return call(votes::settle, {voter(key), epoch(), number}, key);
+      case 1: {
+        const auto& script = reads ? votes::share : votes::acquire;
+        return call(script, {voter(key), epoch(), moment(), lease(), which + "1", "", "hold"}, key);
+      }
+      case 2: return call(votes::inspect, {below(2) == 0 ? "" : "who"}, key);
+      case 3:
+      case 4: {
+        const std::string forced = below(8) == 0 ? "5000" : "";
+        return call(votes::release, {voter(key), which, epoch(), coin(), forced}, key);
+      }
+      case 5: return call(votes::renew, {voter(key), number_of_vote(key), lease()}, key);
       default: break;
     }
-    Words words{attempt(), "q" + copies + coin() + std::to_string(below(3)),
-                epoch(),   lease(),
-                label(),   number};
+    Words words{
+        attempt(), epoch(), moment(), lease(), number, label(), coin() + std::to_string(below(3))};
     if (reads) words.push_back(below(2) == 0 ? voter(key) : "");
-    call(votes::acquire, std::move(words), key);
+    call(reads ? votes::share : votes::acquire, std::move(words), key);
   }
+  /// A request that comes in time, as a rule.
+  std::string moment() { return below(8) == 0 ? "1700000000000000" : "9000000000000000"; }
   /// Whose attempt has the vote, perhaps.
   std::string voter(const std::string& key) {
-    const std::string its = hold(key);
-    return its.substr(0, its.find(' '));
+    const LockSeen seen = pair_.model().lock(key);
+    if (below(5) == 0) return attempt();
+    if (!seen.holds.empty()) return seen.holds[below(seen.holds.size())].attempt;
+    return seen.attempt.empty() ? attempt() : seen.attempt;
+  }
+  std::string number_of_vote(const std::string& key) {
+    const LockSeen seen = pair_.model().lock(key);
+    if (!seen.holds.empty()) return std::to_string(seen.holds[below(seen.holds.size())].number);
+    return std::to_string(seen.number);
   }
 
   std::string asked() {

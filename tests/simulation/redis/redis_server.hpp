@@ -25,7 +25,7 @@ namespace simulation::redis {
 struct HoldSeen {
   std::string attempt{};
   std::uint64_t number = 0;
-  std::int64_t since = 0;  ///< in us since 1970; of a reader in a quorum, and of an owner
+  std::int64_t since = 0;  ///< in us since 1970; 0 = unknown
   std::int64_t ends = 0;   ///< the same
   bool reads = false;
 };
@@ -132,6 +132,7 @@ class RedisModel final : public Server {
   [[nodiscard]] Value* value(std::string_view key, std::size_t database = 0);
 
  private:
+  [[nodiscard]] LockSeen vote(const std::string& key);
   void begin_run();
   void carry_out(Session& session);
   void answer_unknown(Session& session);

@@ -88,6 +88,25 @@ int append(lua_State* /*lua*/, const void* bytes, std::size_t size, void* code) 
   return 0;
 }
 
+/// @return the text on top of Lua's stack, or the texts and integers of a list, one blank between
+/// two.
+std::string words_of(lua_State* lua) {
+  if (lua_type(lua, -1) == LUA_TSTRING) return std::string(text_at(lua, -1));
+  std::string words;
+  if (!lua_istable(lua, -1)) return words;
+  for (int i = 1; i <= static_cast<int>(lua_objlen(lua, -1)); ++i) {
+    lua_rawgeti(lua, -1, i);
+    if (i > 1) words += ' ';
+    // The text of a number is not asked for: that would change it.
+    if (lua_type(lua, -1) == LUA_TSTRING) words += text_at(lua, -1);
+    if (lua_type(lua, -1) == LUA_TNUMBER) {
+      words += std::to_string(static_cast<std::int64_t>(lua_tonumber(lua, -1)));
+    }
+    lua_pop(lua, 1);
+  }
+  return words;
+}
+
 }  // namespace
 
 void ScriptEngine::Closer::operator()(lua_State* lua) const noexcept { lua_close(lua); }
@@ -191,9 +210,7 @@ void ScriptEngine::run(Invocation& call, std::string_view sha,
     answer_failure(call, sha);
     lua_pop(lua, 1);
   } else {
-    // Not of numbers, which asking for their text would change.
-    const bool tells = server_.on_script && lua_type(lua, -1) == LUA_TSTRING;
-    const std::string answer(tells ? text_at(lua, -1) : std::string_view());
+    const std::string answer = server_.on_script ? words_of(lua) : std::string();
     answer_with(lua, call.reply);
     if (server_.on_script) server_.on_script({call.session.connection, keys, arguments, answer});
   }

@@ -20,7 +20,7 @@ namespace {
 namespace shipped = mortise::redis::scripts;
 namespace shipped_redlock = mortise::redlock::scripts;
 
-std::array<mortise::redis::Script, 22> all_scripts() {
+std::array<mortise::redis::Script, 21> all_scripts() {
   return {shipped::acquire,
           shipped::cancel,
           shipped::force_release,
@@ -39,10 +39,9 @@ std::array<mortise::redis::Script, 22> all_scripts() {
           shipped_redlock::acquire,
           shipped_redlock::inspect,
           shipped_redlock::release,
-          shipped_redlock::relock,
           shipped_redlock::renew,
           shipped_redlock::settle,
-          shipped_redlock::whose};
+          shipped_redlock::share};
 }
 
 TEST(ScriptMutants, EachChangesAScriptAndLeavesItLua) {

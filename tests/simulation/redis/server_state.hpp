@@ -44,7 +44,7 @@ struct ScriptRun {
   ConnectionId connection{};
   std::span<const std::string_view> keys;
   std::span<const std::string_view> arguments;
-  std::string_view answer;  ///< empty = no text
+  std::string_view answer;  ///< the words of a list, one blank between two; empty = no text
 };
 
 /// What an administrator, or bad luck, has done to a server.

@@ -22,8 +22,8 @@ constexpr double part_that_loses = 0.5;
 constexpr double part_of_answers = 0.3;
 constexpr double part_with_most_holders = 0.7;
 constexpr double part_that_lurks = 0.3;
-/// A request for a vote has so many; one for a hold that was granted has fewer.
-constexpr std::size_t fewest_arguments = 6;
+/// A request for a vote has so many.
+constexpr std::size_t fewest_arguments = 7;
 
 std::string key_of(std::size_t name) { return "mortise:{" + lock_name(name) + "}"; }
 
@@ -66,7 +66,8 @@ void RedlockAdministrators::take(const std::string& url, std::size_t which, Nano
 
 // The votes are given, and do not come in time: its client does not know that it holds.
 void RedlockAdministrators::lurk(const redis::ScriptRun& run) {
-  const bool vote = run.answer.starts_with("G ") && run.arguments.size() >= fewest_arguments;
+  const bool vote = run.answer.starts_with("vote ") && run.arguments.size() >= fewest_arguments &&
+                    run.arguments[6] != "hold";
   if (!lurker_ || !vote || run.keys.empty()) return;
   if (room_.world.now() >= lurker_->until) return lurker_.reset();
   Connection* const from = room_.network.find(run.connection);
@@ -106,7 +107,7 @@ void RedlockAdministrators::runs(const redis::ScriptRun& run) {
       call.seen[hold.attempt].numbers.insert(hold.number);
     }
   }
-  if (run.answer == "F" && !run.arguments.empty()) {
+  if (run.answer.starts_with("freed ") && !run.arguments.empty()) {
     Seen& seen = call.seen[std::string(run.arguments[0].substr(0, run.arguments[0].find(' ')))];
     const bool most = ++seen.ended * 2 > servers_.size();
     const Nanos until = most ? room_.world.now() + call.lease + call.lease / 500 : never;

@@ -8,8 +8,8 @@
 #include "simulation/scene/ambush.hpp"
 #include "simulation/scene/bounds.hpp"
 #include "simulation/scene/orphaned_grants.hpp"
-#include "simulation/scene/redis_copies.hpp"
 #include "simulation/scene/redlock_administrators.hpp"
+#include "simulation/scene/redlock_copies.hpp"
 #include "simulation/scene/redlock_newcomers.hpp"
 #include "simulation/scene/redlock_orphans.hpp"
 #include "simulation/scene/redlock_readers.hpp"
@@ -21,6 +21,8 @@
 #include "simulation/scene/stands.hpp"
 
 #include <algorithm>
+#include <map>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -41,18 +43,18 @@ class RedlockStand final : public Stand {
         lease_(plan.lease),
         twins_(room, plan),
         orphans_(room, plan),
-        administrators_(room) {
+        administrators_(room),
+        copies_(room, plan) {
     const std::size_t servers = 3 + plan.seed % 3;
     for (std::size_t i = 0; i < servers; ++i) {
       Host& host = room.network.host("redis " + std::to_string(i + 1));
       servers_.push_back(std::make_unique<RedisModel>(host));
       servers_.back()->make_mistake(mistake);
       RedisModel& server = *servers_.back();
-      copies_.push_back(std::make_unique<RedisCopies>(room, RedisCopies::By::steps));
-      server.on_script([this, judge_of_it = copies_.back().get()](const redis::ScriptRun& run) {
+      server.on_script([this, i](const redis::ScriptRun& run) {
         orphans_.runs(run);
         administrators_.runs(run);
-        if (copied_.empty()) copied_ = judge_of_it->look(run);
+        if (copied_.empty()) copied_ = copies_.look(i, run);
       });
       ambushes_.push_back(std::make_unique<Ambush>(room, host, server, scripts()));
       ambushes_.back()->refuse = [&server](bool yes) { server.set_busy(yes); };
@@ -164,6 +166,7 @@ class RedlockStand final : public Stand {
   RedlockTwins twins_;
   RedlockOrphans orphans_;
   RedlockAdministrators administrators_;
+  RedlockCopies copies_;
   std::optional<RedlockNewcomers> newcomers_;
   std::optional<RedlockReaders> readers_;
   std::optional<RedlockVoices> voices_;
@@ -171,8 +174,10 @@ class RedlockStand final : public Stand {
   std::optional<RedlockStrangers> strangers_;
   std::optional<RedlockTellers> tellers_;
   OrphanedGrants orphaned_grants_;
-  std::vector<std::unique_ptr<RedisCopies>> copies_;
   std::string copied_;
+  /// A vote at a server, since when it is there.
+  using Vote = std::tuple<std::size_t, std::string, std::string, std::uint64_t>;
+  std::map<Vote, Nanos> votes_;
   std::vector<std::unique_ptr<Ambush>> ambushes_;
   bool spoils_ = false;
 };
@@ -275,7 +280,7 @@ std::string RedlockStand::special(std::uint64_t which, Random& random, Nanos len
 std::vector<std::string> RedlockStand::scripts() {
   namespace all = mortise::redlock::scripts;
   std::vector<std::string> shas;
-  for (const auto* each : {&all::acquire, &all::release, &all::release, &all::renew}) {
+  for (const auto* each : {&all::acquire, &all::share, &all::release, &all::release, &all::renew}) {
     shas.emplace_back(each->sha);
   }
   return shas;
@@ -306,15 +311,18 @@ std::optional<Verdict> RedlockStand::look(Judge& its_judge, Nanos quiet) {
   constexpr Nanos old = 5s;
   constexpr std::size_t client_size = 16;  // of an attempt's id
   if (auto verdict = orphans_.look(its_judge, quiet)) return verdict;
-  if (quiet < paid) return std::nullopt;
+  const Nanos now = room_.world.now();
+  std::map<Vote, Nanos> votes;
   for (std::size_t i = 0; i < servers_.size(); ++i) {
     RedisModel& server = *servers_[i];
-    const Nanos now = room_.network.hosts()[i]->wall();
     for (std::size_t n = 0; n < names_; ++n) {
       const std::string name = lock_name(n);
       const redis::LockSeen seen = server.lock("mortise:{" + name + "}");
       for (const redis::HoldSeen& vote : seen.holds) {
-        if (now - std::chrono::microseconds(vote.since) < old) continue;
+        const Vote its(i, name, vote.attempt, vote.number);
+        const auto before = votes_.find(its);
+        votes[its] = before == votes_.end() ? now : before->second;
+        if (quiet < paid || now - votes[its] < old) continue;
         if (orphaned_grants_.votes(name, vote.attempt) * 2 > servers_.size()) continue;
         if (orphaned_grants_.owns(name, vote.attempt)) continue;
         if (!lives(server, vote.attempt.substr(0, client_size))) continue;
@@ -323,6 +331,7 @@ std::optional<Verdict> RedlockStand::look(Judge& its_judge, Nanos quiet) {
       }
     }
   }
+  votes_ = std::move(votes);
   return std::nullopt;
 }
 
@@ -331,7 +340,10 @@ std::string RedlockStand::leftovers(const std::vector<std::string>& names) {
     for (const std::string& name : names) {
       const std::string key = "mortise:{" + name + "}";
       constexpr std::size_t of_a_free_lock = 330;
-      const std::size_t bytes = server->bytes_of(key);
+      std::size_t bytes = 0;
+      for (const char* const each : {"", ":queue", ":heard", ":readers", ":notes", ":forced"}) {
+        bytes += server->bytes_of(key + each);
+      }
       if (bytes > of_a_free_lock) {
         return name + " takes " + std::to_string(bytes) + " bytes: " + server->look(key);
       }

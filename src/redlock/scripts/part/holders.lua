@@ -11,7 +11,7 @@ end
 if read then
   local latest = redis.call('ZRANGE', key .. ':readers', -1, -1, 'WITHSCORES')
   left = math.max(left, latest[2] - now)
-  ids = redis.call('ZRANGEBYSCORE', key .. ':readers', now + 1, '+inf')
+  ids = redis.call('ZRANGE', key .. ':readers', now + 1, '+inf', 'BYSCORE')
   notes = redis.call('HMGET', key .. ':notes', unpack(ids))
   local all, first = {}, nil
   for i, each in ipairs(ids) do

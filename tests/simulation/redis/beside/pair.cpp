@@ -156,6 +156,7 @@ Words Pair::contents(std::string_view type, const std::string& key, bool of_mode
   if (type == "+string") return read({"GET", key}, true);
   if (type == "+hash") return read({"HGETALL", key}, false);
   if (type == "+list") return read({"LRANGE", key, "0", "-1"}, true);
+  if (type == "+zset") return read({"ZRANGE", key, "0", "-1", "WITHSCORES"}, true);
   return read({"SCARD", key}, true);
 }
 
