@@ -125,7 +125,8 @@ void Node::lead_inbox(bool now) {
 void Node::greeted(redis::Connection& connection, const redis::ServerFacts& facts) {
   if (&connection == &commands_) {
     clock_.forget();
-    if (facts.time != 0) clock_.read(host_.clock()->now(), redis::ServerTime(facts.time));
+    const Instant now = host_.clock()->now();
+    if (facts.time != 0) clock_.read(now, redis::ServerTime(facts.time), now);
   }
   const std::lock_guard lock(mutex_);
   (&connection == &commands_ ? run_id_ : inbox_run_id_) = facts.run_id;

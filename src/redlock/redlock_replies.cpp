@@ -76,7 +76,7 @@ void RedlockBackend::answered(Node& node, const Call& call, const Reply& reply) 
   std::optional<VoteReply> vote = VoteReply::parse(reply);
   if (!vote || !makes_sense(call, vote->kind)) return nonsense(node, call);
   // What waited in the outbox says when it was asked for first, which is not when it left.
-  if (!takes_back(call)) node.clock().read(call.asked, vote->now);
+  if (!takes_back(call)) node.clock().read(call.asked, vote->now, clock_->now());
   switch (ask_of(call)) {
     case Ask::take:
       if (vote->kind == VoteReply::Kind::late) return on_late_take(node, call);

@@ -7,6 +7,7 @@
 #include "base/mutant.hpp"
 #include "redis/answer.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -19,8 +20,9 @@ namespace mortise::redlock {
 class ServerClock {
  public:
   /// A reply showed the time. @param asked our clock before the request left
-  void read(Instant asked, redis::ServerTime at) noexcept {
-    ahead_.store((at - since_start(asked)).count());
+  /// @param now our clock when the reply is read, which may have waited for that
+  void read(Instant asked, redis::ServerTime at, Instant now) noexcept {
+    ahead_.store((at - since_start(std::max(asked, now - longest_way))).count());
   }
   /// The address leads to a server that has not shown its time yet.
   void forget() noexcept { ahead_.store(unknown); }
@@ -36,6 +38,8 @@ class ServerClock {
   }
 
  private:
+  // An estimate is too late by no more than that, whenever the thread stood still that asked.
+  static constexpr std::chrono::seconds longest_way{1};
   static constexpr std::int64_t unknown = INT64_MIN;
   static redis::ServerTime since_start(Instant when) noexcept {
     return std::chrono::duration_cast<redis::ServerTime>(when - Instant{});

@@ -153,10 +153,12 @@ TEST(RedlockCopiesTest, AreForgottenInTheEnd) {
 TEST(RedlockServerClockTest, GoesOnFromTheLastReading) {
   ServerClock clock;
   EXPECT_EQ(clock.at(now), 0us);
-  clock.read(now, 20s);
+  clock.read(now, 20s, now + 1ms);
   EXPECT_EQ(clock.at(now + 1s), 21s);
-  clock.read(now + 1s, 10s);  // it was set back
+  clock.read(now + 1s, 10s, now + 1s);  // it was set back
   EXPECT_EQ(clock.at(now + 3s), 12s);
+  clock.read(now + 1s, 10s, now + 9s);  // the thread stood still before it sent, or before it read
+  EXPECT_EQ(clock.at(now + 9s), 11s);
   clock.forget();
   EXPECT_EQ(clock.at(now), 0us);
 }

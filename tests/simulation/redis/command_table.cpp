@@ -59,7 +59,7 @@ constexpr auto commands = std::to_array<Command>({
     {"zcard", zcard, 2, none},
     {"zscore", zscore, 3, none},
     {"zmscore", zmscore, -3, none},
-    {"zrank", zrank, -3, none},
+    {"zrank", zrank, 3, none},
     {"zcount", zcount, 4, none},
     {"zrange", zrange, -4, none},
 

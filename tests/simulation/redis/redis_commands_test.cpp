@@ -171,7 +171,7 @@ const std::vector<Words> Commands::shapes{
     {"ZMSCORE", "K", "F", "V", "F"},
     {"ZRANK", "K", "F"},
     {"ZCOUNT", "K", "N", "+inf"},
-    {"ZCOUNT", "K", "-inf", "V"},
+    {"ZCOUNT", "K", "(2", "N"},
     {"ZRANGE", "K", "N", "N"},
     {"ZRANGE", "K", "0", "-1", "WITHSCORES"},
     {"ZRANGE", "K", "-inf", "N", "BYSCORE", "LIMIT", "N", "N"},

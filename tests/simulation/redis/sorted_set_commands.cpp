@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <limits>
 #include <optional>
 #include <string>
@@ -33,7 +34,7 @@ std::optional<double> parse_score(std::string_view text) {
   if (text.empty() || read.ec != std::errc{} || read.ptr != end || std::isnan(value)) {
     return std::nullopt;
   }
-  return value;
+  return value + 0.0;  // no zero has a sign
 }
 
 /// As addReplyDouble() writes it to a client of RESP2.
@@ -55,9 +56,11 @@ std::optional<Limit> parse_limit(std::string_view text) {
   Limit limit;
   limit.without = text.starts_with('(');
   if (limit.without) text.remove_prefix(1);
-  const auto score = parse_score(text);
-  if (!score) return std::nullopt;
-  limit.score = *score;
+  // By strtod(), which leaves out blanks in front, and takes nothing for 0.
+  const std::string number(text);
+  char* end = nullptr;
+  limit.score = std::strtod(number.c_str(), &end);
+  if (*end != '\0' || std::isnan(limit.score)) return std::nullopt;
   return limit;
 }
 
@@ -133,6 +136,8 @@ void zadd(Invocation& call) {
   bool only_new = false;
   bool only_known = false;
   bool counts_changes = false;
+  bool only_greater = false;
+  bool only_less = false;
   for (; at < call.words.size(); ++at) {
     if (is_word(call.word(at), "nx")) {
       only_new = true;
@@ -140,6 +145,10 @@ void zadd(Invocation& call) {
       only_known = true;
     } else if (is_word(call.word(at), "ch")) {
       counts_changes = true;
+    } else if (is_word(call.word(at), "gt")) {
+      only_greater = true;
+    } else if (is_word(call.word(at), "lt")) {
+      only_less = true;
     } else {
       break;
     }
@@ -149,6 +158,10 @@ void zadd(Invocation& call) {
   }
   if (only_new && only_known) {
     return call.reply.error("ERR XX and NX options at the same time are not compatible");
+  }
+  if (static_cast<int>(only_new) + static_cast<int>(only_greater) + static_cast<int>(only_less) >
+      1) {
+    return call.reply.error("ERR GT, LT, and/or NX options at the same time are not compatible");
   }
   std::vector<double> scores;
   for (std::size_t i = at; i < call.words.size(); i += 2) {
@@ -167,6 +180,7 @@ void zadd(Invocation& call) {
   for (std::size_t i = at, n = 0; i < call.words.size(); i += 2, ++n) {
     const auto old = set->score(call.word(i + 1));
     if (old ? only_new : only_known) continue;
+    if (old && ((only_greater && scores[n] <= *old) || (only_less && scores[n] >= *old))) continue;
     set->set(call.word(i + 1), scores[n]);
     if (!old || (counts_changes && *old != scores[n])) ++counted;
   }
@@ -208,7 +222,6 @@ void zmscore(Invocation& call) {
 }
 
 void zrank(Invocation& call) {
-  if (call.words.size() > 3) return call.reply.error(syntax_error);
   const auto found = look<SortedSetValue>(call, call.word(1));
   if (found.mistyped()) return;
   if (found.content == nullptr || !found.content->score(call.word(2))) return call.reply.nil();
@@ -260,8 +273,9 @@ void zrange(Invocation& call) {
     std::erase_if(all, [&](const Item& item) { return !is_between(item.first, *least, *most); });
     first = options->offset;
     if (first < 0) return call.reply.array(0);
-    last = options->count < 0 ? size_of(all.size()) - 1
-                              : std::min(first + options->count, size_of(all.size())) - 1;
+    const std::int64_t rest = size_of(all.size()) - first;
+    const bool all_of_it = options->count < 0 || options->count > rest;
+    last = first + (all_of_it ? rest : options->count) - 1;
   } else {
     first = std::max<std::int64_t>(*from < 0 ? *from + size_of(all.size()) : *from, 0);
     last = std::min(*to < 0 ? *to + size_of(all.size()) : *to, last);

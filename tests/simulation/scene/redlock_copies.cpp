@@ -3,30 +3,35 @@
 
 #include "simulation/redis/numbers.hpp"
 
+#include <chrono>
+
 namespace simulation {
 namespace {
 
 using namespace std::chrono_literals;
 
-/// A round takes a second at most. Its last request is void a second later, by a clock that was
-/// read a second too late.
-constexpr Nanos longest_delay = 3200ms;
+/// A command may take a second, and the reading of the server's clock may be as old as that.
+constexpr Nanos furthest = 2100ms;
 
 /// Of a request for a vote, of an attempt or for a hold.
 constexpr std::size_t arguments_of_a_take = 7;
 
+std::uint64_t number_in(std::string_view text) {
+  return static_cast<std::uint64_t>(redis::parse_integer(text).value_or(0));
+}
+
 }  // namespace
 
-std::string RedlockCopies::look(std::size_t server, const redis::ScriptRun& run) {
+std::string RedlockCopies::look(const Host& server, const redis::ScriptRun& run) {
   const auto& words = run.arguments;
   if (run.keys.size() != 1 || words.size() < 3 || words[0].empty()) return {};
-  const Attempt attempt = std::string(run.keys[0]).append(" ").append(words[0]);
-  const std::pair vote(server, attempt);
+  const std::string attempt = std::string(run.keys[0]).append(" ").append(words[0]);
+  const std::pair vote(&server, attempt);
   if (words.size() < arguments_of_a_take) {
     if (!run.answer.starts_with("freed ")) return {};
-    const auto step = static_cast<std::uint64_t>(redis::parse_integer(words[2]).value_or(0));
     const auto found = votes_.find(vote);
     if (found == votes_.end()) return {};
+    const std::uint64_t step = number_in(words[2]);
     if (step < found->second) {
       return "S5: " + attempt + " loses a vote of step " + std::to_string(found->second) +
              " by a request of step " + std::to_string(step);
@@ -34,15 +39,17 @@ std::string RedlockCopies::look(std::size_t server, const redis::ScriptRun& run)
     votes_.erase(found);
     return {};
   }
-  const auto step = static_cast<std::uint64_t>(redis::parse_integer(words[1]).value_or(0));
-  const bool voted = run.answer.starts_with("vote ");
-  if (voted) votes_[vote] = step;
-  if (words[6] == "hold") return {};  // one step for all of its requests
-  const Nanos now = room_.world.now();
-  const Nanos first = asked_.try_emplace({attempt, step}, now).first->second;
-  if (!voted || steps_ || now - first <= longest_delay) return {};
-  return "S5: " + attempt + " gets a vote for step " + std::to_string(step) + ", " +
-         std::to_string((now - first).count()) + " ns after that was asked for";
+  if (run.answer.starts_with("vote ")) votes_[vote] = number_in(words[1]);
+  const Nanos left = std::chrono::microseconds(number_in(words[2])) - server.wall();
+  if (!steps_ && left > furthest) {
+    return "S5: a request for " + attempt + " is not void for " + std::to_string(left.count()) +
+           " ns, which is more than it may take";
+  }
+  if (left < -1us && run.answer.starts_with("vote ")) {
+    return "S5: " + attempt + " gets a vote by a request that has been void for " +
+           std::to_string(-left.count()) + " ns";
+  }
+  return {};
 }
 
 }  // namespace simulation

@@ -44,17 +44,17 @@ class RedlockStand final : public Stand {
         twins_(room, plan),
         orphans_(room, plan),
         administrators_(room),
-        copies_(room, plan) {
+        copies_(plan) {
     const std::size_t servers = 3 + plan.seed % 3;
     for (std::size_t i = 0; i < servers; ++i) {
       Host& host = room.network.host("redis " + std::to_string(i + 1));
       servers_.push_back(std::make_unique<RedisModel>(host));
       servers_.back()->make_mistake(mistake);
       RedisModel& server = *servers_.back();
-      server.on_script([this, i](const redis::ScriptRun& run) {
+      server.on_script([this, &host](const redis::ScriptRun& run) {
         orphans_.runs(run);
         administrators_.runs(run);
-        if (copied_.empty()) copied_ = copies_.look(i, run);
+        if (copied_.empty()) copied_ = copies_.look(host, run);
       });
       ambushes_.push_back(std::make_unique<Ambush>(room, host, server, scripts()));
       ambushes_.back()->refuse = [&server](bool yes) { server.set_busy(yes); };
