@@ -10,6 +10,7 @@
 #include "simulation/scene/orphaned_grants.hpp"
 #include "simulation/scene/redlock_administrators.hpp"
 #include "simulation/scene/redlock_copies.hpp"
+#include "simulation/scene/redlock_late_votes.hpp"
 #include "simulation/scene/redlock_newcomers.hpp"
 #include "simulation/scene/redlock_orphans.hpp"
 #include "simulation/scene/redlock_readers.hpp"
@@ -137,6 +138,9 @@ class RedlockStand final : public Stand {
     if (judge->verdict()) return;
     tellers_.emplace(room_, *judge, url_, hand_over());
     tellers_->come();
+    if (judge->verdict()) return;
+    late_votes_.emplace(room_, *judge, url_, *servers_[0]);
+    late_votes_->come();
   }
   [[nodiscard]] std::string leftovers(const std::vector<std::string>& names) override;
 
@@ -173,6 +177,7 @@ class RedlockStand final : public Stand {
   std::optional<RedlockReturns> returns_;
   std::optional<RedlockStrangers> strangers_;
   std::optional<RedlockTellers> tellers_;
+  std::optional<RedlockLateVotes> late_votes_;
   OrphanedGrants orphaned_grants_;
   std::string copied_;
   /// A vote at a server, since when it is there.
