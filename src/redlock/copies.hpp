@@ -9,6 +9,7 @@
 #include "base/mutant.hpp"
 #include "redis/answer.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -51,18 +52,21 @@ class Copies {
     const std::lock_guard lock(mutex_);
     const auto found = moments_.find(key_of(server, attempt));
     if (found == moments_.end()) return never;
-    if (at > found->second.void_after || base::mutant("redlock.taken_back_only_once")) {
+    const bool over = at > found->second.void_after || now - found->second.noted > life;
+    if (over || base::mutant("redlock.taken_back_only_once")) {
       moments_.erase(found);
       any_.store(!moments_.empty());
       return never;
     }
-    return now + (found->second.void_after - at) + a_moment;
+    const std::chrono::nanoseconds left = found->second.void_after - at;
+    return now + std::min<std::chrono::nanoseconds>(left, longest) + a_moment;
   }
 
  private:
-  // Longer than a command may take. A server's clock may also be set back after it told the time;
-  // then what it was owed is repeated as long as that is remembered.
+  // A server's clock may be set back after it told the time. Then what takes the vote back is
+  // repeated now and then, as long as that is remembered.
   static constexpr std::chrono::minutes life{2};
+  static constexpr std::chrono::seconds longest{2};
   static constexpr std::chrono::milliseconds a_moment{2};
 
   struct Moment {

@@ -81,7 +81,7 @@ void RedlockBackend::send_outbox(Node& node, bool comes_up) {
             .told_to_all =
                 withdrawn(entry) || (now > end_of_vote(entry) && entry.node == node.index())};
   };
-  std::vector<Outbox::Due> due = outbox_.take(server, met, now, look);
+  std::vector<Outbox::Due> due = outbox_.take(server, met, comes_up ? never : now, look);
   const Instant next = outbox_.next(server, now);
   if (next != never) alarm_.set_outbox_due(next);
   base::OneByOne each;

@@ -117,10 +117,11 @@ void RedlockBackend::refused(Node& node, const Call& call, const Reply& reply) {
     const Instant now = clock_->now();
     if (!withdrawn(call) && now < end_of_entry(call) &&
         !base::mutant("redlock.refused_undo_is_forgotten")) {
-      outbox_.put(node.server(), call);
       const bool passes = error.kind != ServerError::Kind::final;
-      alarm_.set_outbox_due(now +
-                            (passes ? core::Nanos(refused_again) : core::Nanos(denied_again)));
+      const Instant again =
+          now + (passes ? core::Nanos(refused_again) : core::Nanos(denied_again));
+      outbox_.put(node.server(), call, again);
+      alarm_.set_outbox_due(again);
     }
     if (error.kind == ServerError::Kind::elsewhere) node.drop(error.failure);
     return;

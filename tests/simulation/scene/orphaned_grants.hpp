@@ -69,9 +69,13 @@ class OrphanedGrants {
       for (redis::RedisModel* const server : servers_) {
         const redis::LockSeen seen = server->lock(key_of(name));
         for (const redis::HoldSeen& hold : seen.holds) {
-          if (!gone.contains(hold.attempt)) continue;
+          // Before its hold it may have had votes with the number of another one.
+          if (!gone.contains(hold.attempt) || owns(name, hold.attempt)) continue;
           if (votes(name, hold.attempt) * 2 <= servers_.size()) continue;
-          return "S5: " + name + " is held by " + hold.attempt + ", whose hold was released";
+          std::string words =
+              "S5: " + name + " is held by " + hold.attempt + ", whose hold was released";
+          for (redis::RedisModel* const each : servers_) words += "; " + each->look(key_of(name));
+          return words;
         }
       }
     }
