@@ -8,6 +8,8 @@
 #include "redis/requests.hpp"
 #include "redis/scripts.hpp"
 #include "redisson_scripts.hpp"
+#include "redlock/requests.hpp"
+#include "redlock/scripts.hpp"
 
 #include <hiredis/hiredis.h>
 
@@ -72,12 +74,14 @@ class Server {
     if (owned->type == REDIS_REPLY_ERROR) throw std::runtime_error(owned->str);
     return owned;
   }
-  /// @return the string of the reply, or its number as one; empty if it is nil
+  /// @return the string of the reply, or its number as one; of a list those of its first item;
+  /// empty if it is nil
   std::string ask(const Words& words) {
     send(words);
     return text_of(*receive());
   }
   static std::string text_of(const redisReply& reply) {
+    if (reply.type == REDIS_REPLY_ARRAY && reply.elements > 0) return text_of(*reply.element[0]);
     if (reply.type == REDIS_REPLY_INTEGER) return std::to_string(reply.integer);
     return reply.str == nullptr ? std::string() : std::string(reply.str, reply.len);
   }
@@ -228,6 +232,67 @@ class Ours : public Side {
   std::array<std::uint64_t, names> numbers_{};
 };
 
+/// The votes of one server of a quorum: one client holds the names, another one wants them.
+class Votes : public Side {
+ public:
+  explicit Votes(Server& server) : Side(server) {
+    for (const redis::Script* script :
+         {&redlock::scripts::acquire, &redlock::scripts::renew, &redlock::scripts::release}) {
+      server.ask({"SCRIPT", "LOAD", std::string(script->text)});
+    }
+  }
+  double acquire() {
+    holder_.sequence += names;
+    number_ += names;
+    return act("vote", asking(holder_), is("vote"));
+  }
+  double try_once() {
+    rival_.sequence += names;
+    return act("refused vote", asking(rival_), is("busy"));
+  }
+  double renew() {
+    const Request request = [this](std::size_t i, std::string& out) {
+      requests_.renew(out, {}, {{.hold = hold_of(i), .lease = lease}});
+    };
+    return act("renewed vote", request, is("renewed"));
+  }
+  double release() {
+    const Request request = [this](std::size_t i, std::string& out) {
+      requests_.undo(out, {}, hold_of(i).name, hold_of(i).attempt, true);
+    };
+    return act("release of a vote", request, is("freed"));
+  }
+
+ private:
+  static constexpr redis::ServerTime no_end{8'000'000'000'000'000};  // no request is late
+
+  static Accepts is(std::string_view word) {
+    return [word](std::size_t, std::string_view text) { return text == word; };
+  }
+  [[nodiscard]] Request asking(const AttemptId& client) const {
+    return [this, client](std::size_t i, std::string& out) {
+      AttemptId attempt = client;
+      attempt.sequence += i;
+      requests_.take(out, {.void_after = no_end},
+                     {.attempt = attempt,
+                      .name = "vote-" + std::to_string(i),
+                      .lease = lease,
+                      .label = "host:1234"},
+                     {}, number_);
+    };
+  }
+  [[nodiscard]] HoldId hold_of(std::size_t name) const {
+    AttemptId attempt = holder_;
+    attempt.sequence += name;
+    return {.name = "vote-" + std::to_string(name), .attempt = attempt, .number = number_};
+  }
+
+  const redlock::Requests requests_{"mortise:"};
+  AttemptId holder_{.client_high = 1, .client_low = 2, .sequence = std::uint64_t{1} << 18U};
+  AttemptId rival_{.client_high = 1, .client_low = 3, .sequence = std::uint64_t{1} << 18U};
+  std::uint64_t number_ = 1'700'000'000'000'000;
+};
+
 /// Redisson's scripts of a lock without a queue, or of its fair lock.
 class Redissons : public Side {
  public:
@@ -358,15 +423,22 @@ void measure(const char* socket) {
   Server server(socket);
   Server inbox(socket);
   Ours ours(server, inbox);
+  Votes votes(server);
   Redissons plain(server, inbox, false);
   Redissons fair(server, inbox, true);
   Report report;
   for (int round = 0; round < rounds; ++round) {
     start_afresh(server, ours, plain, fair);
+    votes.acquire();
+    votes.release();
     report.add("acquire, free", ours.acquire(), plain.acquire());
     report.add("try, held", ours.try_once(), plain.try_once());
     report.add("renew one", ours.renew(), plain.renew());
     report.add("release, no waiter", ours.release(), plain.release());
+    report.add("vote, free", votes.acquire(), plain.acquire());
+    report.add("vote, held", votes.try_once(), plain.try_once());
+    report.add("vote, renew", votes.renew(), plain.renew());
+    report.add("vote, release", votes.release(), plain.release());
     ours.acquire();
     fair.acquire();
     report.add("join the queue", ours.join(), fair.join());

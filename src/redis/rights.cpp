@@ -61,6 +61,13 @@ std::vector<Trial> trials(const Settings& settings, const std::string& inbox) {
   if (settings.queues) {
     add("+hincrby", {"HINCRBY", key, "-", "-"});
     add("+pttl", {"PTTL", key});
+  } else {
+    add("+pttl", {"PTTL", key});
+    add("+zadd", {"ZADD", key, "-", "-"});
+    add("+zrem", {"ZREM", key, "-"});
+    add("+zrange", {"ZRANGE", key, "-", "-"});
+    add("+zscore", {"ZSCORE", key, "-"});
+    add("+zmscore", {"ZMSCORE", key, "-"});
   }
   if (settings.replicas > 0) add("+wait", {"WAIT", "0", "0"});
   if (cluster) {

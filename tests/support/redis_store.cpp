@@ -123,9 +123,9 @@ std::string word_for(RedisWay way) {
 
 }  // namespace
 
-std::string least_redis_privilege() {
+std::string least_redis_privilege(const std::string& name) {
   // What the manual says is what is tested.
-  const std::string page = MORTISE_DOCS_DIR "/stores/redis.md";
+  const std::string page = MORTISE_DOCS_DIR "/stores/" + name;
   const std::string begins = "ACL SETUSER shop on >secret ";
   std::ifstream text(page);
   for (std::string line; std::getline(text, line);) {

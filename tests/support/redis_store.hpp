@@ -22,7 +22,7 @@ enum class RedisWay {
 
 /// @return the rights of a client as docs/stores/redis.md gives them, without the user's name and
 /// password.
-[[nodiscard]] std::string least_redis_privilege();
+[[nodiscard]] std::string least_redis_privilege(const std::string& name = "redis.md");
 
 /// A cluster of three masters, one for all tests of a process: it takes seconds to come up.
 [[nodiscard]] BackendUnderTest redis_cluster_backend();

@@ -26,7 +26,7 @@ if mine and tonumber(f[7]) > step then return {'void', now} end
 local last = math.max(tonumber(f[3] or 0), tonumber(f[4] or 0))
 if ARGV[7] ~= 'hold' then
   number = mine and last or math.max(last + 1, number)
-elseif redis.call('SISMEMBER', key .. ':forced', me) == 1 then
+elseif tonumber(redis.call('ZSCORE', key .. ':forced', me) or 0) > now then
   return {'refused', now}
 end
 local refused = owned and not mine

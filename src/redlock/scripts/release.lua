@@ -20,7 +20,7 @@ if f[1] == me and (ARGV[2] == '' or f[3] == ARGV[2]) and tonumber(f[4]) <= step 
 end
 if ARGV[5] and ARGV[5] ~= '' then
   local forced = key .. ':forced'
-  redis.call('SADD', forced, me)
+  redis.call('ZADD', forced, now + ARGV[5] * 1000, me)
   redis.call('PEXPIRE', forced, math.max(tonumber(ARGV[5]), redis.call('PTTL', forced)))
 end
 if not f[5] then return {outcome, now} end
@@ -35,7 +35,7 @@ if its and (ARGV[2] == '' or its[1] == ARGV[2]) and tonumber(its[2] or 0) <= ste
     redis.call('ZADD', readers, -now, me)
     -- A release may be repeated. So the last eight that let go are remembered, or two if no other reads.
     local past = redis.call('ZRANGE', readers, '-inf', 0, 'BYSCORE')
-    local most = redis.call('ZCARD', readers) > #past and 8 or 2
+    local most = tonumber(redis.call('ZRANGE', readers, -1, -1, 'WITHSCORES')[2]) > 0 and 8 or 2
     for i, each in ipairs(past) do
       if i > most then
         redis.call('ZREM', readers, each)

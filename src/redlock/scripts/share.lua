@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: MIT
--- Gives this server's vote to a reader, beside other readers. A reader gets no vote next to an owner, except the owner's
--- own client, and none behind a writer that waits, unless it has the vote already. See acquire.lua for `void`.
+-- Gives this server's vote to a reader, next to other readers. Next to an owner only the owner's own client reads.
+-- Behind a writer that waits a reader gets no vote, unless it has the vote already. See acquire.lua for `void`.
 --
 -- A reader's number is larger than every number that was given before the first reader came (`floor`). Two readers may
 -- have equal numbers, so readers that come together get what they propose.
 --
--- The set `readers` has the end of each lease; of a reader that let go, minus the time of that. The hash `notes` has for
--- each reader its number, `<attempt>:step` and `<attempt>:label`.
+-- The sorted set `readers` has the end of each lease. For a reader that let go it has minus the time of that. The hash
+-- `notes` has for each reader its number, `<attempt>:step` and `<attempt>:label`.
 --
 -- KEYS  1 the lock
 -- ARGV  1 to 6 as in acquire.lua    7 two flags: '1' = wants a hint; the other is not used. Or 'hold', as there
@@ -22,7 +22,7 @@ local last = math.max(tonumber(f[3] or 0), tonumber(f[4] or 0))
 local readers, its_notes = key .. ':readers', key .. ':notes'
 local queue, heard, place = key .. ':queue', key .. ':heard', 'r' .. me
 local decided, read, mine, queued, ahead, waiting, told = ARGV[7] == 'hold', false, false, false, false, {}, {}
-if decided and redis.call('SISMEMBER', key .. ':forced', me) == 1 then return {'refused', now} end
+if decided and tonumber(redis.call('ZSCORE', key .. ':forced', me) or 0) > now then return {'refused', now} end
 if f[6] then
   mine = tonumber(redis.call('ZSCORE', readers, me) or 0) > now
   if mine and tonumber(redis.call('HGET', its_notes, me .. ':step') or 0) > tonumber(ARGV[2]) then
