@@ -19,7 +19,7 @@ namespace mortise::redis {
 struct ServerFacts {
   std::string run_id{};   ///< another one after each start: nothing of before is in its memory
   std::string version{};  ///< as Redis counts it; Valkey says so too
-  /// The server's clock, in microseconds since 1970; 0 = it does not say.
+  /// The server's clock, in microseconds since 1970; 0 = unknown.
   std::uint64_t time = 0;
   SlotTable cluster{};  ///< of a node of a cluster, on a connection for commands
 };

@@ -187,7 +187,7 @@ void RedlockBackend::release(const std::shared_ptr<Release>& operation) {
 }
 
 // A release by force ends the attempt at every server, whatever its number is there. From then on
-// the server has no vote for it, and refuses late requests of its client (see release.lua). So as
+// the server has no vote for it, and does not give the hold its vote again (see release.lua). So as
 // soon as a majority has done this, no majority can renew the hold. A server that is not reachable
 // gets the release when it comes back, as long as this client lives. Otherwise its vote, one of a
 // minority, ends with its lease.

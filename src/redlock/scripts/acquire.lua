@@ -15,7 +15,8 @@
 --         Or 'hold': a majority renewed the hold, so it gets the vote with exactly this number
 -- @return {'vote', now, number}, {'void', now}, {'refused', now} if an administrator ended that hold, or
 --         {'busy', now, ...}: see part/holders.lua
-local key, me, step, number = KEYS[1], ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[5])
+local key, me, step, proposed = KEYS[1], ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[5])
+local number = proposed
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 if now > tonumber(ARGV[3]) then return {'void', now} end
@@ -23,9 +24,10 @@ local f = redis.call('HMGET', key, 'owner', 'ends', 'number', 'last', 'label', '
 local owned = f[2] and tonumber(f[2]) > now
 local mine = owned and f[1] == me
 if mine and tonumber(f[7]) > step then return {'void', now} end
-local last = math.max(tonumber(f[3] or 0), tonumber(f[4] or 0))
+local last = tonumber(f[3] or 0)
+if f[4] then last = math.max(last, tonumber(f[4])) end
 if ARGV[7] ~= 'hold' then
-  number = mine and last or math.max(last + 1, number)
+  number = mine and last or (number > last and number or last + 1)
 elseif tonumber(redis.call('ZSCORE', key .. ':forced', me) or 0) > now then
   return {'refused', now}
 end
@@ -60,7 +62,9 @@ if refused or f[6] then
   end
   alone = not read and not others
 end
-redis.call('HSET', key, 'owner', me, 'ends', now + ARGV[4] * 1000, 'number', number, 'step', ARGV[2], 'label', ARGV[6])
+-- Redis takes half a microsecond to write a number as text.
+redis.call('HSET', key, 'owner', me, 'ends', now + ARGV[4] * 1000,
+  'number', number == proposed and ARGV[5] or number, 'step', ARGV[2], 'label', ARGV[6])
 redis.call('PEXPIRE', key, f[6] and math.max(ARGV[4] + 3660000, redis.call('PTTL', key)) or ARGV[4] + 3660000)
 if number < last then redis.call('HSET', key, 'last', last) end
 if f[6] then
