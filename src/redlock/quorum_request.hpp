@@ -143,8 +143,8 @@ struct Freeing final : QuorumRequest {
   void give_up(const Failure& why) override { release->failed(why); }
 
   const std::shared_ptr<Release> release;
-  const bool known;     ///< its attempt has no other hold, or loses that as well
-  const Instant until;  ///< when it ends by itself; long ago where that is not known
+  const bool known;                ///< its attempt has no other hold, or loses that as well
+  const Instant until;             ///< when it ends by itself; long ago where that is not known
   std::atomic<bool> untold{true};  ///< a server that it concerns was not told, nor is owed it
   Tally tally{};                   // under the mutex, as what follows
   Roll roll{};                     // newcomers count: the outbox is sent on later connections

@@ -118,8 +118,7 @@ void RedlockBackend::refused(Node& node, const Call& call, const Reply& reply) {
     if (!withdrawn(call) && now < end_of_entry(call) &&
         !base::mutant("redlock.refused_undo_is_forgotten")) {
       const bool passes = error.kind != ServerError::Kind::final;
-      const Instant again =
-          now + (passes ? core::Nanos(refused_again) : core::Nanos(denied_again));
+      const Instant again = now + (passes ? core::Nanos(refused_again) : core::Nanos(denied_again));
       outbox_.put(node.server(), call, again);
       alarm_.set_outbox_due(again);
     }

@@ -4,13 +4,16 @@
 // server, read as the backend reads them.
 #include "core/figures.hpp"
 #include "fuzz/fuzz.hpp"
-#include "redis/answer.hpp"
+#include "redis/reply.hpp"
 #include "redlock/vote.hpp"
 #include "redlock/vote_round.hpp"
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <optional>
 #include <string>
+#include <utility>
 
 namespace {
 
@@ -18,7 +21,7 @@ using namespace mortise::redlock;
 using mortise::Instant;
 using mortise::fuzz::expect;
 using mortise::fuzz::Input;
-using mortise::redis::Answer;
+using mortise::redis::Reply;
 namespace core = mortise::core;
 
 /// The servers' side: which number each has really written down for us.
@@ -26,21 +29,35 @@ struct Votes {
   std::array<std::uint64_t, 16> numbers{};
 };
 
+/// @return the reply of a script with these words; what is a whole number is an integer.
+Reply reply_of(std::string_view text) {
+  Reply reply{.kind = Reply::Kind::array};
+  while (!text.empty()) {
+    const std::string_view word = text.substr(0, text.find(' '));
+    text.remove_prefix(std::min(word.size() + 1, text.size()));
+    Reply& item = reply.items.emplace_back();
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), item.integer);
+    const bool whole = error == std::errc{} && end == word.data() + word.size();
+    item.kind = whole ? Reply::Kind::integer : Reply::Kind::string;
+    if (!whole) item.text = word;
+  }
+  return reply;
+}
+
 void hear(VoteRound& round, Votes& votes, std::size_t node, std::string_view text, bool settling) {
-  const auto number = vote_number(text);
-  const auto answer = number ? std::nullopt : Answer::parse(text);
-  if (number) {
-    expect(*number > 0 && *number < core::grant_number_limit, "a number that is exact", text);
+  std::optional<VoteReply> reply = VoteReply::parse(reply_of(text));
+  if (reply && reply->kind == VoteReply::Kind::vote) {
+    const std::uint64_t number = reply->number;
+    expect(number > 0 && number < core::grant_number_limit, "a number that is exact", text);
     // Only who voted is asked to note another number.
     if (settling && (round.votes() & only(node)) != 0) {
-      round.settled(node, *number);
+      round.settled(node, number);
     } else {
-      round.granted(node, *number, Instant{std::chrono::seconds(node)});
+      round.granted(node, number, Instant{std::chrono::seconds(node)});
     }
-    votes.numbers.at(node) = *number;
-  } else if (!settling && answer &&
-             (answer->kind == Answer::Kind::busy || answer->kind == Answer::Kind::refused)) {
-    round.refused(node, answer->holder_number, answer->left);
+    votes.numbers.at(node) = number;
+  } else if (!settling && reply && reply->kind == VoteReply::Kind::busy) {
+    round.refused(node, reply->holder_number(), reply->left, std::move(reply->numbers));
     votes.numbers.at(node) = 0;
   } else {
     round.silent(node);
