@@ -29,7 +29,7 @@ struct Votes {
   std::array<std::uint64_t, 16> numbers{};
 };
 
-/// @return the reply of a script with these words; what is a whole number is an integer.
+/// @return a reply with these words. A number becomes an integer.
 Reply reply_of(std::string_view text) {
   Reply reply{.kind = Reply::Kind::array};
   while (!text.empty()) {
