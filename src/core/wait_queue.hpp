@@ -95,7 +95,8 @@ class WaitQueue {
   Waiter* first_ = nullptr;
   Waiter* last_ = nullptr;
   std::size_t size_ = 0;
-  std::vector<Chain> chains_;  // empty, or a power of two
+  // Null in a short queue; their number is a power of two. A held lock pays for one pointer.
+  std::unique_ptr<std::vector<Chain>> chains_;
 };
 
 }  // namespace mortise::core
