@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- One lock as the server keeps it. Each script is this text between that of prelude.lua and tombstones.lua,
--- which locks of a quorum begin with as well, and that of readers.lua (who reads), queue.lua (who waits) and hold.lua
--- (how it is taken and freed); cmake/RedisScripts.cmake puts them together.
+-- One lock as the server keeps it. cmake/RedisScripts.cmake joins each script from prelude.lua, tombstones.lua, this
+-- text, readers.lua (readers), queue.lua (waiters) and hold.lua (how a lock is taken and freed).
 --
 -- A lock is ONE hash, so that deleting it, by hand or by FLUSHALL, leaves nothing half. Beside the fields x and
 -- !..., of which those two tell:

@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- What every script begins with, whether it is about the lock of one server (lock.lua goes on) or about one
--- server's vote in a quorum (src/redlock/scripts/vote.lua does). A lock is ONE hash; in both its fields x and !...
--- say of which attempts a late duplicate is refused: see tombstones.lua.
+-- The beginning of every script; lock.lua follows. A lock is ONE hash. Its fields x and !... list the attempts of which
+-- the server refuses late duplicates: see tombstones.lua.
 -- Times are the server's, in microseconds unless said. The key outlives the lease by REMEMBERED at least: as
 -- long as it is there, numbers grow although the server's clock steps back. Without it they grow by the
 -- clock.

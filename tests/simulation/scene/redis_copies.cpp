@@ -3,8 +3,6 @@
 
 #include "simulation/redis/numbers.hpp"
 
-#include <algorithm>
-
 namespace simulation {
 namespace {
 
@@ -26,20 +24,11 @@ std::string_view attempt_in(std::string_view words) {
 }  // namespace
 
 std::string RedisCopies::check(ConnectionId connection, std::string_view attempt,
-                               std::uint64_t number, bool takes) {
-  if (by_ == By::connections) {
-    const std::uint64_t first = epochs_.try_emplace(connection, number).first->second;
-    if (first == number) return {};
-    return "S5: connection " + std::to_string(first) + " of its client carries a request of " +
-           std::string(attempt) + " with the number " + std::to_string(number);
-  }
-  std::uint64_t& latest = steps_[{connection, std::string(attempt)}];
-  if (takes && number < latest) {
-    return "S5: " + std::string(attempt) + " asks in step " + std::to_string(number) +
-           ", behind step " + std::to_string(latest);
-  }
-  latest = std::max(latest, number);
-  return {};
+                               std::uint64_t number) {
+  const std::uint64_t first = epochs_.try_emplace(connection, number).first->second;
+  if (first == number) return {};
+  return "S5: connection " + std::to_string(first) + " of its client carries a request of " +
+         std::string(attempt) + " with the number " + std::to_string(number);
 }
 
 std::string RedisCopies::look(const redis::ScriptRun& run) {
@@ -49,7 +38,7 @@ std::string RedisCopies::look(const redis::ScriptRun& run) {
   const auto number = static_cast<std::uint64_t>(redis::parse_integer(words[2]).value_or(0));
   const std::string_view attempt = attempt_in(words[0]);
   const bool takes = words.size() >= 5 && words[0].find(' ') == std::string_view::npos;
-  if (std::string wrong = check(run.connection, attempt, number, takes); !wrong.empty()) {
+  if (std::string wrong = check(run.connection, attempt, number); !wrong.empty()) {
     return wrong;
   }
   const bool refuses = words[1][1] == '1' || words[1][1] == 'S';  // 'S': of a reader

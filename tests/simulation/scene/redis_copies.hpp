@@ -20,9 +20,7 @@ namespace simulation {
 
 class RedisCopies {
  public:
-  /// What requests are told apart by.
-  enum class By { connections, steps };
-  RedisCopies(Room& room, By by) : room_(room), by_(by) {}
+  explicit RedisCopies(Room& room) : room_(room) {}
   /// @return what must not be; empty = nothing
   [[nodiscard]] std::string look(const redis::ScriptRun& run);
 
@@ -33,13 +31,11 @@ class RedisCopies {
   };
   /// @return what is wrong with the number of a request; empty = nothing
   [[nodiscard]] std::string check(ConnectionId connection, std::string_view attempt,
-                                  std::uint64_t number, bool takes);
+                                  std::uint64_t number);
 
   Room& room_;
-  const By by_;
   std::map<ConnectionId, std::uint64_t> epochs_;
-  std::map<std::pair<ConnectionId, std::string>, std::uint64_t> steps_;  // the latest
-  std::unordered_map<std::string, Tombstone> tombstones_;                // by key and attempt
+  std::unordered_map<std::string, Tombstone> tombstones_;  // by key and attempt
 };
 
 }  // namespace simulation

@@ -44,10 +44,7 @@ constexpr std::int64_t longest_provisional_lease = 2'010'000;  // us
 }  // namespace
 
 RedisJudges::RedisJudges(Room& room, redis::RedisModel& server, const Plan& plan)
-    : room_(room),
-      server_(server),
-      steps_(plan.steps),
-      copies_(room, RedisCopies::By::connections) {
+    : room_(room), server_(server), steps_(plan.steps), copies_(room) {
   for (std::size_t i = 0; i < plan.names; ++i) {
     names_.push_back({.key = "mortise:{name/" + std::to_string(i) + "}"});
   }
