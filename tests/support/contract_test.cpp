@@ -3,6 +3,8 @@
 
 #include "support/needs.hpp"
 
+#include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <thread>
@@ -16,10 +18,25 @@ std::size_t entries_of(const char* directory) {
   return count;
 }
 
+/// @return how many times more threads want to run than a short run of the suite has on its own,
+/// from 1 to 5.
+double excess_load() {
+  constexpr double usual = 5;  // per core
+  double load = 0;
+  if (getloadavg(&load, 1) != 1) return 1;
+  return std::clamp(load / (usual * std::max(std::thread::hardware_concurrency(), 1U)), 1.0, 5.0);
+}
+
 }  // namespace
 
 void ContractTest::SetUp() {
   if (ground().missing) MORTISE_NEEDS(ground().missing());
+  short_lease_ = ground().short_lease;
+  // Other backends decide the lease by themselves.
+  if (!ground().open_with_long_leases) {
+    short_lease_ =
+        std::chrono::duration_cast<std::chrono::milliseconds>(short_lease_ * excess_load());
+  }
   // Before a test counts descriptors, or forks a child, which must find the same store.
   store_ = ground().open(nullptr);
 }
