@@ -7,11 +7,14 @@
 # Test programs of which the short run has no test: it does not build them.
 set(mortise_programs_of_full mortise_simulation_tests mortise_drill_tests)
 
-# Regular expressions for whole names of tests. Over TLS and in a cluster the contract repeats what it says of the
-# same store without; what is special there has tests of its own (RemoteTls*, RedisTls*, RedisCluster* of the faults).
-# So do the histories of an ensemble, but for those with readers. The tests of what only tests use take long for what
+# Regular expressions for whole names of tests. Over TLS, in a cluster and in PostgreSQL's other modes the contract
+# repeats what it says of the same store without; what is special there has tests of its own (RemoteTls*, RedisTls*,
+# RedisCluster* and Postgres* of the faults). So do the histories of an ensemble, but for those with readers. Ten
+# thousand locks at once cost PostgreSQL and ZooKeeper a minute. The tests of what only tests use take long for what
 # they find: the tests that use it are red as well.
 set(mortise_tests_of_full
+    "contract[.](postgres_fair|postgres_pooled)[.]shard[12]"
+    "(Postgres[A-Za-z]*|ZooKeeper[A-Za-z]*)/Scale"
     "contract[.](redis_tls|redis_cluster|postgres_tls|zookeeper_tls)[.]shard[0-9]+"
     "ZooKeeperEnsemble/Histories"
     "SupportOwnTime|ZooKeeperSupport|PostgresServerTest|CheckerSpeed|Broken[A-Za-z]*")

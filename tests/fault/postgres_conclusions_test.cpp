@@ -63,12 +63,12 @@ TEST_P(PostgresConclusions, CommitWithTheEffectAndNotWithoutIt) {
 
 TEST_P(PostgresConclusions, AreNotKeptUpByRenewals) {
   PostgresTalk talk = server().user();
-  const std::string number = number_in(begin(talk, {.lease = "400000"}));
+  const std::string number = number_in(begin(talk, {.lease = "1500000"}));
   PostgresTalk user = server().user();
   user.run(PostgresTransactions::begin());
   user.run("update orders set charged = 1");
   EXPECT_EQ(renew(number), "1");
-  pass(user, "0.5 s");  // the snapshot's lease is over
+  pass(user, "1.6 s");  // the snapshot's lease is over
   EXPECT_TRUE(conclude_in(user, number));
   user.run("commit");
   EXPECT_EQ(state(), "Y");
