@@ -237,7 +237,8 @@ class MORTISE_API Client {
   /// call found no hold, or if it found a hold other than `ForceOptions::of`
   /// @errors as `list()`; `unsupported` depends on `Capabilities::forces`. `misconfigured`: a
   /// permit without its token. `unavailable`: nothing was ended. `in_doubt`: not every answer came,
-  /// so the holds that the call found may or may not have ended. The call never ends another hold
+  /// so the holds that the call found may or may not have ended; or the name had more holds than
+  /// one look shows, so call again. The call never ends another hold
   /// @blocking At most `ForceOptions::wait`.
   std::vector<Holder> force_release(std::string_view name, const ForceOptions& options = {});
   /// As above without exceptions. If `ec` is set, the result has only the holders whose holds are

@@ -33,10 +33,12 @@ ForceCourse::Do ForceCourse::step(Found event) {
   }
   std::erase_if(holds_, [&](const FoundHold& each) {
     const bool meant = !of_ || number_of(of_) == number_of(each.holder.token);
-    return !meant || each.hold.number > *newest_;
+    const bool newer = each.hold.number > *newest_;
+    newer_ = newer_ || newer;
+    return !meant || newer;
   });
   if (base::mutant("core.force_ends_one_hold") && holds_.size() > 1) holds_.resize(1);
-  return holds_.empty() ? Do::report : Do::end;
+  return holds_.empty() ? report(rest()) : Do::end;
 }
 
 ForceCourse::Do ForceCourse::step(const Ended& event) {
@@ -53,9 +55,16 @@ ForceCourse::Do ForceCourse::step(const Ended& event) {
       return Do::find;
     }
   }
-  if (why || !more_) return report(std::move(why));
+  if (why) return report(std::move(why));
+  if (!more_) return report(rest());
   if (event.now < until_) return Do::find;
   return report({Errc::in_doubt, "the time was up before all holds were ended; call again"});
+}
+
+// Only a second look finds a newer hold, and the first one was cut short then.
+Failure ForceCourse::rest() const {
+  if (!newer_) return {};
+  return {Errc::in_doubt, "the name has more holds than one look shows; call again"};
 }
 
 ForceCourse::Do ForceCourse::report(Failure why) {

@@ -54,6 +54,8 @@ class ForceCourse {
   [[nodiscard]] const Failure& failure() const noexcept { return failure_; }
 
  private:
+  /// @return why the holds that are left may have been there at the first look.
+  [[nodiscard]] Failure rest() const;
   Do report(Failure why);
 
   const Token of_;
@@ -61,6 +63,7 @@ class ForceCourse {
   std::vector<FoundHold> holds_;
   bool more_ = false;                    // the store may have had no room for others that it has
   std::optional<std::uint64_t> newest_;  // the largest number of those that were found first
+  bool newer_ = false;                   // a hold with a larger one was found and left alone
   std::vector<Holder> ended_;
   Failure failure_;
 };

@@ -49,7 +49,7 @@ void QueueLook::answered(NameQueue queue, std::vector<HoldMark> marks) {
 std::vector<FoundHold> QueueLook::holds() const {
   std::vector<FoundHold> holds;
   for (const HolderEntry& each : queue_.holders) {
-    const HoldMark mark = marks_.empty() ? HoldMark{} : marks_[holds.size()];
+    const HoldMark mark = holds.size() < marks_.size() ? marks_[holds.size()] : HoldMark{};
     holds.push_back({.hold = {.name = name_,
                               .attempt = mark.attempt,
                               .number = core::number_of(each.token),
@@ -149,7 +149,9 @@ core::ForceCourse::Ended end(ClientState& client, const core::ForceCourse& cours
   for (Ending& each : endings) {
     Failure failure = each.unsent ? std::move(each.unsent)
                                   : each.question.wait(course.until() - BootClock::now());
-    ended.answers.push_back({std::move(failure), each.release->outcome()});
+    // Without an answer a thread of the backend may write the outcome at this moment.
+    const Released outcome = failure ? Released::unknown : each.release->outcome();
+    ended.answers.push_back({std::move(failure), outcome});
   }
   ended.now = BootClock::now();
   return ended;

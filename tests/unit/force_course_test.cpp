@@ -138,11 +138,46 @@ TEST(ForceCourseTest, ManyHoldsAreEndedInRoundsWithoutThoseThatCameSince) {
   EXPECT_THAT(to_end(course), ElementsAre("1"));
   EXPECT_EQ(end_all(course, until - 1ns), Do::report);
   EXPECT_EQ(course.ended().size(), course.limit() + 1);
-  EXPECT_FALSE(course.failure());
   ForceCourse late({}, until);
   find(late, many(late));
   EXPECT_EQ(end_all(late, until), Do::report);
   EXPECT_EQ(late.failure().code, Errc::in_doubt);
+}
+
+// The first look was cut short. So a hold with a larger number may have been there, and may have
+// come since.
+TEST(ForceCourseTest, AHoldThatMayHaveBeenThereAtTheFirstLookIsInDoubt) {
+  const struct {
+    std::vector<FoundHold> second;
+    bool in_doubt;
+  } table[] = {{{}, false},
+               {{hold(1)}, false},
+               {{hold(1), hold(9'999)}, true},
+               {{hold(9'998), hold(9'999)}, true}};
+  for (const auto& each : table) {
+    ForceCourse course({}, until);
+    std::vector<FoundHold> first;
+    while (first.size() < course.limit()) first.push_back(hold(first.size() + 2));
+    find(course, first);
+    ASSERT_EQ(end_all(course), Do::find);
+    if (find(course, each.second) == Do::end) {
+      EXPECT_EQ(end_all(course), Do::report);
+    }
+    EXPECT_EQ(course.failure().code == Errc::in_doubt, each.in_doubt) << each.second.size();
+    EXPECT_GE(course.ended().size(), first.size()) << "those are known to have ended";
+  }
+}
+
+// A server may send anything, and an author of a backend may forget one.
+TEST(ForceCourseTest, AHoldMayHaveNoMark) {
+  QueueLook look("name", 10, Mode::exclusive, Token());
+  look.answered({.holders = {HolderEntry{.token = token_of(3)}, HolderEntry{.token = token_of(4)}}},
+                {{.mark = "of the first"}});
+  const std::vector<FoundHold> holds = look.holds();
+  ASSERT_EQ(holds.size(), 2U);
+  EXPECT_EQ(holds[0].mark, "of the first");
+  EXPECT_EQ(holds[1].mark, "");
+  EXPECT_EQ(holds[1].hold.number, 4U);
 }
 
 }  // namespace
