@@ -20,6 +20,7 @@ if f[1] == me and (ARGV[2] == '' or f[3] == ARGV[2]) and tonumber(f[4]) <= step 
 end
 if ARGV[5] and ARGV[5] ~= '' then
   local forced = key .. ':forced'
+  redis.call('HDEL', key, '-') -- is never refused; then Redis accepts the next write without memory, too
   redis.call('ZADD', forced, now + ARGV[5] * 1000, me)
   redis.call('PEXPIRE', forced, math.max(tonumber(ARGV[5]), redis.call('PTTL', forced)))
 end

@@ -12,7 +12,12 @@ if read then
   local latest = redis.call('ZRANGE', key .. ':readers', -1, -1, 'WITHSCORES')
   left = math.max(left, latest[2] - now)
   ids = redis.call('ZRANGE', key .. ':readers', now + 1, '+inf', 'BYSCORE')
-  notes = redis.call('HMGET', key .. ':notes', unpack(ids))
+  -- Lua passes fewer than 8,000 values to a function.
+  for from = 1, #ids, 1000 do
+    for _, its in ipairs(redis.call('HMGET', key .. ':notes', unpack(ids, from, math.min(from + 999, #ids)))) do
+      notes[#notes + 1] = its
+    end
+  end
   local all, first = {}, nil
   for i, each in ipairs(ids) do
     local its = tonumber(notes[i] or nil)
