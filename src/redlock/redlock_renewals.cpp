@@ -94,8 +94,8 @@ void RedlockBackend::judge(const std::shared_ptr<Renewing>& renewing, Lock lock)
   for (const auto& [item, nodes] : again) relock(item, nodes);
 }
 
-// A name that this user may not use any more has the whole batch refused by each server: each hold
-// is renewed alone then.
+// What is wrong with one name has the whole batch refused by each server: each hold is renewed alone
+// then.
 void RedlockBackend::renew_apart(const std::shared_ptr<Renewal>& renewal) {
   base::OneByOne each;
   for (auto& part : redis::parts_of(renewal)) each([&] { renew(part); });

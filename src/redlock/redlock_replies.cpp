@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <new>
+#include <string_view>
 #include <utility>
 
 namespace mortise::redlock {
@@ -62,6 +63,13 @@ void note_late(QuorumAttempt& attempt, const Node& node, const Call& call, VoteR
     return attempt.round.granted(index, reply.number, call.asked);
   }
   attempt.round.refused(index, reply.holder_number(), reply.left, std::move(reply.numbers));
+}
+
+/// A server fails the whole script if one of its locks has a key of another type, or a name that
+/// this user may not use.
+bool may_concern_one_name(const ServerError& error, std::string_view words) {
+  return error.failure.code == Errc::protocol ||
+         redis::what_is_refused(words) == redis::Refused::key;
 }
 
 // A server that refuses for now (too few replicas, a full disk) is asked again so often.
@@ -125,7 +133,7 @@ void RedlockBackend::refused(Node& node, const Call& call, const Reply& reply) {
     if (error.kind == ServerError::Kind::elsewhere) node.drop(error.failure);
     return;
   }
-  if (ask_of(call) == Ask::renew && redis::what_is_refused(reply.text) == redis::Refused::key) {
+  if (ask_of(call) == Ask::renew && may_concern_one_name(error, reply.text)) {
     const auto renewing = shared_request_in<Renewing>(call);
     const Lock lock(renewing->mutex);
     renewing->apart = renewing->tallies.size() > 1;

@@ -92,5 +92,27 @@ TEST_F(RedlockRights, ANameThatIsTakenAwayCostsNoOtherHold) {
   }
 }
 
+// Another program has written to a key next to a lock.
+// Promise: L8
+TEST_F(RedlockRights, AKeyOfAnotherTypeCostsNoOtherHold) {
+  static_cast<void>(servers(3));
+  Client mine = ready_client();
+  std::deque<Lock> kept;
+  for (int i = 0; i < 5; ++i) {
+    kept.push_back(mine.make_lock("kept/" + std::to_string(i), {.lease = 2s}));
+    kept.back().lock();
+  }
+  Lock spoilt = mine.make_lock("spoilt", {.lease = 2s, .mode = Mode::shared});
+  spoilt.lock();
+  for (std::size_t i = 0; i < 3; ++i) {
+    servers()[i].talk().expect_ok({"SET", key("spoilt") + ":queue", "mine"});
+  }
+  EXPECT_TRUE(eventually([&] { return spoilt.lost().stop_requested(); }));
+  for (Lock& lock : kept) {
+    EXPECT_FALSE(lock.lost().stop_requested());
+    EXPECT_EQ(lock.release(), Released::released);
+  }
+}
+
 }  // namespace
 }  // namespace mortise::fault
