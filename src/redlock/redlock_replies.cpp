@@ -351,7 +351,13 @@ void RedlockBackend::on_undo(Node& node, const Call& call, const VoteReply& repl
   const bool knew = reply.kind != VoteReply::Kind::none && there &&
                     (!attempt->polled.has(node.server()) ||
                      base::mutant("redlock.own_vote_is_taken_for_anothers"));
-  if (node.server() == call.server || knew) attempt->maybe.remove(call.server);
+  // A request of an earlier round may still arrive there. A later round may not ask this server,
+  // and then only what it takes back, or its hold, frees that vote.
+  const bool may_vote_yet =
+      node.server() == call.server && copies_.has(node.server(), attempt->request().attempt);
+  if ((node.server() == call.server || knew) && !may_vote_yet) {
+    attempt->maybe.remove(call.server);
+  }
   finish_cancel(attempt, std::move(lock));
 }
 

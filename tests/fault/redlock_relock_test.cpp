@@ -3,6 +3,7 @@
 // the backend alone, polled by the test; two addresses lead to one server, which hears the release
 // by the one and only then, by the other, that it is to vote.
 #include "fault/redlock_fixture.hpp"
+#include "redis/answer.hpp"
 #include "redlock/redlock_backend.hpp"
 #include "support/one_shot_host.hpp"
 
@@ -142,6 +143,55 @@ TEST_F(RedlockRelock, AVoteThatIsUnderWayAtTheReleaseIsFreedByThatRelease) {
   ASSERT_TRUE(completes(*release));
   EXPECT_EQ(release->outcome(), Released::released);
   EXPECT_TRUE(poll_until([&] { return holds("a") == 0; }, 4s)) << words("a");
+}
+
+// A server executes the undo of a lost round before the request of that round. Then it cannot be
+// reached, so the later round that wins does not ask it, and nothing is repeated there.
+// Promise: S5
+TEST_F(RedlockRelock, AVoteOfALostRoundThatComesLateIsTakenBackWithTheHold) {
+  const auto check = std::make_shared<Check>();
+  backend_->check(check);
+  ASSERT_TRUE(completes(*check));
+  const auto run = [&](std::size_t server, const redis::Script& script,
+                       std::vector<std::string> words) {
+    words.insert(words.begin(), {"EVAL", std::string(script.text), "1", key("a")});
+    return servers()[server].talk().expect_ok(words).items.at(0).text;
+  };
+  const auto vote = [&](std::size_t server, const std::string& attempt) {
+    return run(server, redlock::scripts::acquire,
+               {attempt, "1", "8000000000000000", "60000", "1700000000000000", "label", "00"});
+  };
+  // A place among those who wait would have it told as well.
+  servers()[0].talk().expect_ok({"ACL", "SETUSER", "default", "-subscribe"});
+  const std::string other(17, 'o');
+  for (const std::size_t i : {1U, 2U, 3U}) ASSERT_EQ(vote(i, other), "vote");
+  first_->hold_requests(true, Proxy::Connections::commands);
+  const AttemptId mine{1, 2, 3};
+  const auto held = std::make_shared<Acquisition>(Acquisition::Request{
+      .attempt = mine, .name = "a", .lease = 60s, .label = "label", .wait = true});
+  backend_->acquire(held);
+  ASSERT_TRUE(poll_until([&] { return first_->held() > 0; }, 500ms));
+  first_->cut_all(Proxy::Connections::commands);
+  poll(400ms);  // by the next connection it is undone, sooner than the request is void
+  EXPECT_FALSE(is_held(0, "a"));
+  first_->refuse(true);
+  first_->cut_all();
+  poll(50ms);
+  ASSERT_EQ(vote(0, std::string(redis::AttemptText(mine).view())), "vote") << "it comes late";
+  for (const std::size_t i : {1U, 2U, 3U}) {
+    ASSERT_EQ(run(i, redlock::scripts::release, {other, "", "1", "1", ""}), "freed");
+  }
+  backend_->acquire(held);
+  ASSERT_TRUE(completes(*held));
+  ASSERT_NE(held->grant().number, 0U);
+  const auto release = std::make_shared<Release>(
+      HoldId{.name = "a", .attempt = mine, .number = held->grant().number});
+  backend_->release(release);
+  ASSERT_TRUE(completes(*release));
+  EXPECT_EQ(release->outcome(), Released::released);
+  EXPECT_TRUE(is_held(0, "a"));
+  first_->refuse(false);
+  EXPECT_TRUE(poll_until([&] { return holds("a") == 0; }, 5s)) << words("a");
 }
 
 }  // namespace
