@@ -41,6 +41,7 @@ struct Call {
   std::shared_ptr<Operation> operation{};
   std::int64_t forgets = 0;             ///< recall: see `Recalled::what()`; 0 = it looks first
   unsigned forgotten = 0;               ///< recall: how often it may have forgotten that
+  std::int64_t first_seen = -1;         ///< check: what `written` returned first; -1 = not asked
   Instant asked{};                      ///< the clock before it left
   Instant since{};                      ///< when the library asked
   std::chrono::nanoseconds patience{};  ///< unanswered for so long: the connection counts as dead
@@ -81,7 +82,8 @@ struct Call {
     queue_run,
     queue_gate,
     check,
-    write  ///< check: the second statement, which writes what a lock would
+    write,   ///< check: the second statement, which writes what a lock would
+    written  ///< check: whether another check has written that, while `write` finds it locked
   };
   /// @return the one of those three that is about keys, semaphores, or locks
   [[nodiscard]] static constexpr Text text_of(Text of_locks, Mode mode) noexcept {

@@ -94,6 +94,7 @@ Arguments PostgresBackend::prepare(Call& call, bool pooled) {
     case Call::Kind::queue: return prepare_listing(call);
     case Call::Kind::check:
       if (call.text == Call::Text::write) return Statements::write();
+      if (call.text == Call::Text::written) return Statements::inspect({});
       call.text = Call::Text::check;
       return {};
   }

@@ -147,20 +147,32 @@ void PostgresBackend::check(const std::shared_ptr<Check>& operation) {
 }
 
 void PostgresBackend::answered_check(const Call& call, const Result& result) {
+  const auto ask = [&](Call::Text text) {
+    Call next = call;
+    next.text = text;
+    next.asked = clock_->now();
+    submit(std::move(next));
+  };
   if (call.text == Call::Text::write) {
-    // Another client's check has the row at this moment.
-    if (result.text(0) == "L") return again_soon(call);
+    // All checks write one row, and this one meets another. What that writes proves the same, or
+    // of many checks at once each would wait for all the others.
+    if (result.text(0) == "L") return ask(Call::Text::written);
     return static_cast<Check&>(*call.operation).answered();
+  }
+  if (call.text == Call::Text::written) {
+    const std::int64_t number = result.rows() > 0 ? result.integer(0).value_or(0) : 0;
+    if (call.first_seen >= 0 && number > call.first_seen) {
+      return static_cast<Check&>(*call.operation).answered();
+    }
+    Call next = call;
+    next.text = Call::Text::write;
+    if (next.first_seen < 0) next.first_seen = number;
+    return again_soon(next);
   }
   const std::optional<std::string_view> missing = result.text(0);
   if (!missing) return nonsense(call);
   // A full disk, or a standby that does not confirm, shows only when something is written.
-  if (missing->empty()) {
-    Call next = call;
-    next.text = Call::Text::write;
-    next.asked = clock_->now();
-    return submit(std::move(next));
-  }
+  if (missing->empty()) return ask(Call::Text::write);
   call.operation->failed({Errc::denied, where_ + ": the role lacks " + one_line(*missing) +
                                             "; run 'mortise migrate' with --role, or "
                                             "application.sql"});

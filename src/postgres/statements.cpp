@@ -146,6 +146,7 @@ Statements::Statements(const std::string& schema, bool fair)
       {"", fill_in(sql::queue_gate, schema), queue({}, 1)},
       {"", fill_in(sql::check, schema), {}},
       {"", call("take_apart($1, $2, $3, $4, $5)"), write()},
+      {"", fill_in(sql::inspect, schema), inspect({})},
   };
 }
 

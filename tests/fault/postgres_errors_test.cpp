@@ -6,9 +6,13 @@
 #include "support/certificates.hpp"
 #include "support/pgbouncer.hpp"
 
+#include <atomic>
+#include <deque>
 #include <future>
 #include <optional>
 #include <string>
+#include <system_error>
+#include <thread>
 #include <vector>
 
 namespace mortise::fault {
@@ -321,6 +325,29 @@ TEST_F(PostgresErrors, AFullDiskFailsTheCheckAsItFailsALock) {
   EXPECT_EQ(checked.code, Errc::exhausted) << checked.text;
   server().talk().run("drop trigger full_disk on mortise.lock");
   mine.check(patience);
+}
+
+// A load balancer asks all copies of a service, and each write takes the time of a far standby.
+TEST_F(PostgresErrors, ManyChecksAtOnceDoNotWaitForEachOther) {
+  server().talk().run(
+      "create function public.slow() returns trigger language plpgsql as"
+      " $$begin perform pg_sleep(0.05); return new; end$$;"
+      "create trigger slow before insert or update on mortise.lock"
+      " for each row execute function public.slow()");
+  std::deque<Client> all;
+  for (int i = 0; i < 20; ++i) all.push_back(client());
+  for (Client& each : all) each.check(patience);
+  std::atomic<int> failed{0};
+  std::vector<std::thread> probes;
+  for (Client& each : all) {
+    probes.emplace_back([&] {
+      std::error_code ec;
+      each.check(500ms, ec);
+      if (ec) ++failed;
+    });
+  }
+  for (std::thread& each : probes) each.join();
+  EXPECT_EQ(failed, 0) << "each lock is taken within 100 ms";
 }
 
 TEST_F(PostgresErrors, SettingsThatTheServerRefusesAreMisconfigured) {
