@@ -69,6 +69,25 @@ TEST_F(PostgresSharedListings, SemaphoresAreNotListedAndDelayNoPage) {
   }
 }
 
+// One look shows 500 holds, in the order of their numbers.
+TEST_F(PostgresSharedListings, AForcedReleaseThatLeavesReadersSaysSo) {
+  std::deque<Reader> some = readers(2, "a");
+  server().talk().run(
+      "insert into mortise.share (name, attempt, number, lease, expires_at, label)"
+      " select l.name, decode(lpad(i::text, 48, '0'), 'hex'), l.number + i, 60000000,"
+      " now() + interval '60 seconds', '' from mortise.lock as l, generate_series(1, 1200) as i"
+      " where l.name = 'a'");
+  Client administrator = owner();
+  std::size_t ended = 0;
+  std::error_code ec = Errc::in_doubt;
+  for (int call = 0; call < 5 && ec == Errc::in_doubt; ++call) {
+    ended += administrator.force_release("a", {.wait = patience}, ec).size();
+  }
+  EXPECT_FALSE(ec) << ec.message();
+  EXPECT_EQ(ended, 1202U);
+  EXPECT_TRUE(administrator.queue("a", patiently).holders.empty());
+}
+
 // By hand, as the page says: whoever holds it, by whatever right.
 TEST_F(PostgresSharedListings, TheFunctionByHandEndsAllThatThereAre) {
   std::deque<Reader> all = readers(2, "a");
