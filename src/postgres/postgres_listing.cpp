@@ -154,8 +154,8 @@ void PostgresBackend::answered_check(const Call& call, const Result& result) {
     submit(std::move(next));
   };
   if (call.text == Call::Text::write) {
-    // All checks write one row, and this one meets another. What that writes proves the same, or
-    // of many checks at once each would wait for all the others.
+    // All checks write one row, and another check has it now. The commit of that check proves the
+    // same. Otherwise each of many checks at once would wait for all the others.
     if (result.text(0) == "L") return ask(Call::Text::written);
     return static_cast<Check&>(*call.operation).answered();
   }

@@ -94,8 +94,7 @@ void RedlockBackend::judge(const std::shared_ptr<Renewing>& renewing, Lock lock)
   for (const auto& [item, nodes] : again) relock(item, nodes);
 }
 
-// What is wrong with one name has the whole batch refused by each server: each hold is renewed alone
-// then.
+// Each server refuses the whole batch for a mistake in one name. Then each hold is renewed alone.
 void RedlockBackend::renew_apart(const std::shared_ptr<Renewal>& renewal) {
   base::OneByOne each;
   for (auto& part : redis::parts_of(renewal)) each([&] { renew(part); });

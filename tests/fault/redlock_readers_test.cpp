@@ -326,7 +326,7 @@ TEST_F(RedlockReaders, OfAnyNumberAreNamed) {
   EXPECT_THAT(inspect("who"), testing::HasSubstr("<reader9000><" + std::to_string(proposal)));
 }
 
-// What its memory limit refuses is refused as a whole; what ends something never is.
+// A memory limit refuses a request as a whole, and never one that ends something.
 TEST_F(RedlockReaders, EndWhereThereIsNoMemory) {
   ASSERT_EQ(read('a'), granted(proposal));
   ASSERT_EQ(read('b'), granted(proposal));

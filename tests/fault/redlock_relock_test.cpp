@@ -161,7 +161,7 @@ TEST_F(RedlockRelock, AVoteOfALostRoundThatComesLateIsTakenBackWithTheHold) {
     return run(server, redlock::scripts::acquire,
                {attempt, "1", "8000000000000000", "60000", "1700000000000000", "label", "00"});
   };
-  // A place among those who wait would have it told as well.
+  // A server that has noted a waiter receives every release.
   servers()[0].talk().expect_ok({"ACL", "SETUSER", "default", "-subscribe"});
   const std::string other(17, 'o');
   for (const std::size_t i : {1U, 2U, 3U}) ASSERT_EQ(vote(i, other), "vote");
