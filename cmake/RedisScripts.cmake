@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: MIT
-# Makes C++ of the Lua scripts of src/redis/scripts and src/redlock/scripts: of each X.lua,
-# X_quick.lua if there is one, then the parts that all of a backend share, then X.lua, without
-# comments and indentation, with its SHA-1, by which the server calls it. Those of keys with a memory,
-# in the folder once, have its record.lua as one part more, and some of the others are theirs, too.
+# Makes C++ of the Lua scripts of src/redis/scripts and src/redlock/scripts, without comments and
+# indentation, with the SHA-1 by which the server calls them. A script that reads the time includes
+# the parts that it needs, of the folder part, by "-- include: X.lua". Of any other one it is
+# X_quick.lua if there is one, then the parts that all of a backend share, then X.lua. Those of keys
+# with a memory, in the folder once, have its record.lua as one part more, and some of the others are
+# theirs, too.
 # Those of src/redis have a second form, for a cluster: see mortise_script_of_cluster().
 function(mortise_read_script out file)
     file(READ "${file}" text)
-    cmake_path(GET file PARENT_PATH folder)
-    string(REGEX MATCHALL "-- include: [a-z]+\\.lua" includes "${text}")
+    string(REGEX REPLACE "/scripts/.*" "/scripts/part" parts "${file}")
+    string(REGEX MATCHALL "-- include: [a-z_]+\\.lua" includes "${text}")
     foreach(include IN LISTS includes)
         string(REPLACE "-- include: " "" part "${include}")
-        file(READ "${folder}/part/${part}" part_text)
+        file(READ "${parts}/${part}" part_text)
+        set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${parts}/${part}")
         string(REPLACE "${include}" "${part_text}" text "${text}")
     endforeach()
     string(REGEX REPLACE "(^|\n)[ ]*--[^\n]*" "\\1" text "${text}")
@@ -44,7 +47,12 @@ function(mortise_script_definition out folder script common)
     if(EXISTS "${quick_file}")
         mortise_read_script(quick "${quick_file}")
     endif()
-    set(text "${quick}${common}${body}")
+    string(FIND "${body}" "redis.call('TIME')" reads_the_time)
+    if(reads_the_time EQUAL -1)
+        set(text "${quick}${common}${body}")
+    else()
+        set(text "${body}")
+    endif()
     string(SHA1 sha "${text}")
     string(REPLACE "/" "::" namespace "${folder}")
     set(definition
@@ -90,7 +98,9 @@ function(mortise_script_source out backend)
         list(REMOVE_ITEM scripts "${record}")
         mortise_read_script(text "${record}")
         foreach(name IN ITEMS cancel inspect waiters force_release)
-            list(APPEND scripts "${folder}/${name}.lua")
+            if(NOT EXISTS "${folder}/once/${name}.lua")
+                list(APPEND scripts "${folder}/${name}.lua")
+            endif()
         endforeach()
         foreach(script IN LISTS scripts)
             mortise_script_definition(definition once/ "${script}" "${common}${text}")

@@ -56,7 +56,7 @@ struct Call {
   std::uint64_t server = 0;                ///< for which server it is meant
   std::size_t node = 0;                    ///< by which address
   std::uint64_t epoch = 0;                 ///< generation of the connection that it is written for
-  std::chrono::microseconds void_after{};  ///< see redlock::Passage
+  std::chrono::microseconds void_after{};  ///< see Passage
   std::uint64_t number = 0;                ///< the connection's own
   Server* at = nullptr;     ///< in a cluster: who is asked, whoever has the name; null = who has it
   bool asks_first = false;  ///< an ASKING goes before it, and is answered, too

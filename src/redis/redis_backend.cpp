@@ -247,6 +247,9 @@ void RedisBackend::write(const Server& server, std::string& bytes, Call& call) {
       const Acquisition::Request& request = call.acquisition().request();
       const bool wait = request.wait && (cluster_ || server.listens());
       passage.copies = attempts_.has_copies(request.attempt);
+      call.void_after =
+          server.time().at(clock_->now()) + std::chrono::duration_cast<ServerTime>(call.time);
+      passage.void_after = call.void_after;
       if (request.mode == Mode::once) {
         requests_.begin(bytes, passage, request, wait, attempts_.concluded(request.attempt));
         break;

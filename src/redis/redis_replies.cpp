@@ -52,6 +52,9 @@ void RedisBackend::matched(Server& server, const Call& call, const Reply& reply)
   if (call.kind != Call::Kind::release) {
     told.answer = Answer::parse(reply.text);
     if (told.answer && !fits(call, *told.answer)) told.answer.reset();
+    if (told.answer && told.answer->now != ServerTime{}) {
+      server.time().read(call.asked, told.answer->now, clock_->now());
+    }
     // What makes no sense does not say that anything was executed.
     if (!told.answer || !call.is_about_an_attempt()) return;
     attempts_.answered(call.attempt(), call.epoch);

@@ -23,6 +23,8 @@ struct Passage {
   bool copies = false;      ///< of the attempt, sent on older connections, may be on their way
   bool heard = false;       ///< this client may be counted among those who listen for Redisson
   bool whole = false;       ///< send the script's text: the server does not know it
+  /// Of a request that takes: the server ignores it after this moment of the server's clock.
+  ServerTime void_after{};
 };
 
 /// Appends one command each. The strings of the settings must outlive it.

@@ -174,6 +174,9 @@ void Server::greeted(Connection& connection, const ServerFacts& facts) {
     return;
   }
   if (const Failure why = user_.refuses(*this, facts.cluster)) return connection.drop(why);
+  time_.forget();
+  const Instant now = host_.clock()->now();
+  if (facts.time != 0) time_.read(now, ServerTime(facts.time), now);
   const std::lock_guard lock(mutex_);
   const bool another = std::exchange(run_id_, facts.run_id) != facts.run_id;
   // In one step: an inbox that finds its own server here is read by that one's clock.

@@ -9,6 +9,7 @@
 #include "redis/connection.hpp"
 #include "redis/listening.hpp"
 #include "redis/sentinel_watch.hpp"
+#include "redis/server_clock.hpp"
 #include "redis/settings.hpp"
 #include "redis/witness.hpp"
 #include "remote/name_watch.hpp"
@@ -108,7 +109,10 @@ class Server final : private Connection::User {
   [[nodiscard]] const base::Address& address() const noexcept { return settings_.address; }
   /// @return by what its times are told from those of other servers, and of earlier starts.
   [[nodiscard]] std::uint64_t clock() const noexcept { return clock_.load(); }
-  /// @return the same of the server to which the inbox leads.
+  /// The time of that server, as an estimate.
+  [[nodiscard]] ServerClock& time() noexcept { return time_; }
+  [[nodiscard]] const ServerClock& time() const noexcept { return time_; }
+  /// @return as `clock()`, of the server to which the inbox leads.
   [[nodiscard]] std::uint64_t clock_of_inbox() const noexcept { return clock_of_inbox_.load(); }
   /// A call for it was made; and when that was last.
   void use(Instant now) noexcept { used_.store(now.time_since_epoch().count()); }
@@ -186,6 +190,7 @@ class Server final : private Connection::User {
   std::atomic<bool> attached_{false};
   std::atomic<Instant::rep> used_{0};
   std::atomic<std::uint64_t> clock_{0};
+  ServerClock time_;
   std::atomic<std::uint64_t> clock_of_inbox_{0};
   std::atomic<Connection*> inbox_{nullptr};
   std::unique_ptr<Connection> inbox_owner_;

@@ -4,20 +4,22 @@
 #include "redlock/vote.hpp"
 
 #include "core/figures.hpp"
+#include "redis/items.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <string_view>
 #include <utility>
 
 namespace mortise::redlock {
 namespace {
 
+using redis::Items;
+using redis::last_moment;
+using redis::number_in;
 using Kind = VoteReply::Kind;
 
 // A server names eight readers, and the owner next to them.
 constexpr std::size_t most_numbers = 9;
-constexpr long long last_moment = 9'000'000'000'000'000;  // us: Lua counts exactly up to there
 
 constexpr std::pair<std::string_view, Kind> kinds[] = {
     {"vote", Kind::vote},       {"busy", Kind::busy},           {"void", Kind::late},
@@ -25,55 +27,6 @@ constexpr std::pair<std::string_view, Kind> kinds[] = {
     {"freed", Kind::freed},     {"before", Kind::freed_before}, {"lapsed", Kind::lapsed},
     {"renewed", Kind::renewed}, {"held", Kind::held},           {"free", Kind::free},
 };
-
-/// The items of a reply, one by one.
-class Items {
- public:
-  explicit Items(const std::vector<redis::Reply>& items) : items_(items) {}
-  [[nodiscard]] bool good() const noexcept { return good_; }
-  [[nodiscard]] bool more() const noexcept { return good_ && at_ < items_.size(); }
-  [[nodiscard]] bool complete() const noexcept { return good_ && at_ == items_.size(); }
-
-  long long integer(long long least, long long most) {
-    const redis::Reply* const item = next(redis::Reply::Kind::integer);
-    if (item != nullptr && item->integer >= least && item->integer <= most) return item->integer;
-    good_ = false;
-    return least;
-  }
-  std::uint64_t number() {
-    constexpr auto limit = static_cast<long long>(core::grant_number_limit);
-    return static_cast<std::uint64_t>(integer(1, limit - 1));
-  }
-  std::string_view text() {
-    const redis::Reply* const item = next(redis::Reply::Kind::string);
-    return item == nullptr ? std::string_view() : std::string_view(item->text);
-  }
-  const std::vector<redis::Reply>* list() {
-    const redis::Reply* const item = next(redis::Reply::Kind::array);
-    return item == nullptr ? nullptr : &item->items;
-  }
-  [[nodiscard]] bool is_list_next() const noexcept {
-    return more() && items_[at_].kind == redis::Reply::Kind::array;
-  }
-  void fail() noexcept { good_ = false; }
-
- private:
-  const redis::Reply* next(redis::Reply::Kind kind) {
-    if (good_ && at_ < items_.size() && items_[at_].kind == kind) return &items_[at_++];
-    good_ = false;
-    return nullptr;
-  }
-  const std::vector<redis::Reply>& items_;
-  std::size_t at_ = 0;
-  bool good_ = true;
-};
-
-std::uint64_t number_in(std::string_view text) {
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool whole = error == std::errc{} && end == text.data() + text.size();
-  return whole && number < core::grant_number_limit ? number : 0;
-}
 
 /// Three items for each hold: attempt, number, label.
 void read_holds(Items& items, VoteReply& reply) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Goal: a server's time becomes a moment of ours that is not too late. Method: random clocks.
+// Goal: a server's time becomes a moment of ours that is not too late, and the other way round.
+// Method: random clocks, and readings one by one.
 #include "model/seed.hpp"
 #include "redis/reading.hpp"
+#include "redis/server_clock.hpp"
 
 #include <gtest/gtest.h>
 
@@ -36,6 +38,19 @@ TEST(RedisReadingTest, IsNotLaterThanTheServersMoment) {
     ASSERT_LE(at.not_later_than(at.at - passed) + lease - lease / 1000,
               replied + ours(lease - passed) + 1ns);
   }
+}
+
+TEST(RedisServerClockTest, GoesOnFromTheLastReading) {
+  ServerClock clock;
+  EXPECT_EQ(clock.at(read_at), 0us);
+  clock.read(read_at, 20s, read_at + 1ms);
+  EXPECT_EQ(clock.at(read_at + 1s), 21s);
+  clock.read(read_at + 1s, 10s, read_at + 1s);  // it was set back
+  EXPECT_EQ(clock.at(read_at + 3s), 12s);
+  clock.read(read_at + 1s, 10s, read_at + 9s);  // the thread stood still: it sent, or read, late
+  EXPECT_EQ(clock.at(read_at + 9s), 11s);
+  clock.forget();
+  EXPECT_EQ(clock.at(read_at), 0us);
 }
 
 }  // namespace

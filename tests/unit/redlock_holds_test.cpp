@@ -4,7 +4,6 @@
 #include "redlock/copies.hpp"
 #include "redlock/holds.hpp"
 #include "redlock/outbox.hpp"
-#include "redlock/server_clock.hpp"
 #include "redlock/trail.hpp"
 
 #include <gtest/gtest.h>
@@ -148,19 +147,6 @@ TEST(RedlockCopiesTest, AreForgottenInTheEnd) {
   copies.add(server, hold().attempt, void_after, now);
   copies.add(server + 1, hold().attempt, void_after, now + 3min);
   EXPECT_FALSE(copies.has(server, hold().attempt));
-}
-
-TEST(RedlockServerClockTest, GoesOnFromTheLastReading) {
-  ServerClock clock;
-  EXPECT_EQ(clock.at(now), 0us);
-  clock.read(now, 20s, now + 1ms);
-  EXPECT_EQ(clock.at(now + 1s), 21s);
-  clock.read(now + 1s, 10s, now + 1s);  // it was set back
-  EXPECT_EQ(clock.at(now + 3s), 12s);
-  clock.read(now + 1s, 10s, now + 9s);  // the thread stood still before it sent, or before it read
-  EXPECT_EQ(clock.at(now + 9s), 11s);
-  clock.forget();
-  EXPECT_EQ(clock.at(now), 0us);
 }
 
 TEST(RedlockTrailTest, NamesEachServerOnceAndByTheAddressThatLedThereLast) {

@@ -12,7 +12,7 @@
 #include <chrono>
 #include <cstdint>
 
-namespace mortise::redlock {
+namespace mortise::redis {
 
 /// An estimate that is too late lets a copy of a request live that much longer. One that is too
 /// early costs a round trip: the server answers `void`, and its reply is the next reading.
@@ -21,30 +21,31 @@ class ServerClock {
  public:
   /// A reply showed the time. @param asked our clock before the request left
   /// @param now our clock when the reply is read, which may have waited for that
-  void read(Instant asked, redis::ServerTime at, Instant now) noexcept {
+  void read(Instant asked, ServerTime at, Instant now) noexcept {
     ahead_.store((at - since_start(std::max(asked, now - longest_way))).count());
   }
   /// The address leads to a server that has not shown its time yet.
   void forget() noexcept { ahead_.store(unknown); }
   /// @return what it shows at that moment, or later by the time that the request for the last
   /// reading took; 0 = unknown.
-  [[nodiscard]] redis::ServerTime at(Instant when) const noexcept {
-    if (base::mutant("redlock.void_by_the_clients_clock")) {
-      return std::chrono::duration_cast<redis::ServerTime>(
+  [[nodiscard]] ServerTime at(Instant when) const noexcept {
+    if (base::mutant("redis.void_by_the_clients_clock") ||
+        base::mutant("redlock.void_by_the_clients_clock")) {
+      return std::chrono::duration_cast<ServerTime>(
           std::chrono::system_clock::now().time_since_epoch());
     }
     const std::int64_t ahead = ahead_.load();
-    return ahead == unknown ? redis::ServerTime{} : since_start(when) + redis::ServerTime(ahead);
+    return ahead == unknown ? ServerTime{} : since_start(when) + ServerTime(ahead);
   }
 
  private:
   // An estimate is too late by no more than that, whenever the thread stood still that asked.
   static constexpr std::chrono::seconds longest_way{1};
   static constexpr std::int64_t unknown = INT64_MIN;
-  static redis::ServerTime since_start(Instant when) noexcept {
-    return std::chrono::duration_cast<redis::ServerTime>(when - Instant{});
+  static ServerTime since_start(Instant when) noexcept {
+    return std::chrono::duration_cast<ServerTime>(when - Instant{});
   }
   std::atomic<std::int64_t> ahead_{unknown};
 };
 
-}  // namespace mortise::redlock
+}  // namespace mortise::redis
