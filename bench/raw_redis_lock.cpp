@@ -8,6 +8,8 @@
 #include "redis/requests.hpp"
 #include "redis/scripts.hpp"
 
+#include <hiredis/hiredis.h>
+
 #include <unistd.h>
 
 #include <array>
@@ -18,6 +20,7 @@ namespace mortise::bench {
 namespace {
 
 constexpr std::uint64_t some_number = 1'234'567'890'123'456;  // as long as a real one
+constexpr redis::ServerTime no_end{8'000'000'000'000'000};    // no request is late
 
 const redis::Requests& requests() {
   static const redis::Settings settings;
@@ -45,14 +48,14 @@ std::vector<std::string> acquire_words(const std::string& name, const AttemptId&
   ::gethostname(host.data(), host.size() - 1);
   request.label.append(host.data()).append(":").append(std::to_string(::getpid()));
   std::string bytes;
-  requests().acquire(bytes, {}, request, true);
+  requests().acquire(bytes, {.void_after = no_end}, request, true);
   return words_of(bytes);
 }
 
 std::vector<std::string> release_words(const std::string& name, const AttemptId& attempt) {
   std::string bytes;
   requests().release(bytes, {}, {.name = name, .attempt = attempt, .number = some_number}, nullptr,
-                     false, false);
+                     false);
   return words_of(bytes);
 }
 
@@ -92,21 +95,21 @@ OwnScripts::OwnScripts(const std::string& name, const AttemptId& attempt)
     : acquire_(acquire_words(name, attempt)),
       release_(release_words(name, attempt)),
       attempt_of_acquire_(acquire_.place_of(redis::AttemptText(attempt).view())),
-      hold_of_release_(release_.place_of(redis::HoldText(attempt, some_number).view())) {}
+      attempt_of_release_(release_.place_of(redis::AttemptText(attempt).view())),
+      number_of_release_(release_.place_of(std::to_string(some_number))) {}
 
 RawCommand& OwnScripts::acquire() {
   acquire_.overwrite_end(attempt_of_acquire_, digits_of(first_sequence + ++sequence_));
   return acquire_;
 }
 
-RawCommand& OwnScripts::release(std::string_view granted) {
-  // "G<now>", which is the number as well
-  if (!granted.starts_with("G") || granted.find(' ') != std::string_view::npos) {
-    throw std::runtime_error("not granted the plain way: " + std::string(granted));
+RawCommand& OwnScripts::release(const redisReply& granted) {
+  // {'granted', now, number, ...}
+  if (granted.elements < 3 || granted.element[2]->type != REDIS_REPLY_INTEGER) {
+    throw std::runtime_error("not granted");
   }
-  std::string hold(granted.substr(1));
-  hold.append(1, ' ').append(acquire_.texts()[attempt_of_acquire_]).append(1, ' ');
-  release_.overwrite_end(hold_of_release_, hold);
+  release_.overwrite_end(attempt_of_release_, acquire_.texts()[attempt_of_acquire_]);
+  release_.overwrite_end(number_of_release_, std::to_string(granted.element[2]->integer));
   return release_;
 }
 

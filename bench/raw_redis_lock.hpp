@@ -9,7 +9,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 
 namespace mortise::bench {
 
@@ -21,7 +20,7 @@ class OwnScripts {
   /// @return the command of another attempt.
   [[nodiscard]] RawCommand& acquire();
   /// @param granted the answer. @throws std::runtime_error where it is no grant
-  [[nodiscard]] RawCommand& release(std::string_view granted);
+  [[nodiscard]] RawCommand& release(const redisReply& granted);
   /// Has a server know the scripts.
   static void load(RawRedis& redis);
 
@@ -31,7 +30,8 @@ class OwnScripts {
   RawCommand acquire_;
   RawCommand release_;
   std::size_t attempt_of_acquire_;
-  std::size_t hold_of_release_;
+  std::size_t attempt_of_release_;
+  std::size_t number_of_release_;
   std::uint64_t sequence_ = 0;
 };
 

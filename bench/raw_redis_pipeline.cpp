@@ -75,10 +75,10 @@ class Pipeline {
     Cycle& cycle = *waiting_.front();
     waiting_.pop_front();
     waiting_.push_back(&cycle);
-    const std::string_view text(reply->str, reply->len);
     const bool ended = cycle.holds;
-    if (ended && text != "F") throw std::runtime_error("not freed: " + std::string(text));
-    append(ended ? cycle.scripts.acquire() : cycle.scripts.release(text));
+    const bool freed = reply->elements > 0 && std::string_view(reply->element[0]->str) == "freed";
+    if (ended && !freed) throw std::runtime_error("not freed");
+    append(ended ? cycle.scripts.acquire() : cycle.scripts.release(*reply));
     cycle.holds = !ended;
     return ended ? 1 : 0;
   }

@@ -9,6 +9,8 @@
 #include "redis_server.hpp"
 #include "remote_handoff.hpp"
 
+#include <hiredis/hiredis.h>
+
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -25,7 +27,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr const char* name = "bench/redis";
-constexpr const char* queue_key = "mortise:{bench/redis}";
+constexpr const char* queue_key = "mortise:{bench/redis}:queue";
 
 RemoteBaton remote_baton(const RedisServer& server) {
   const auto client = std::make_shared<Client>(server.url());
@@ -35,7 +37,7 @@ RemoteBaton remote_baton(const RedisServer& server) {
   return {.baton = {.take = [client, lock] { lock->lock(); },
                     .give = [client, lock] { lock->unlock(); }},
           .other_waits = [redis] {
-            return redis->text({"HGET", queue_key, "w"}) == "1";
+            return redis->ask({"ZCARD", queue_key})->integer == 1;
           }};
 }
 

@@ -34,8 +34,6 @@ constexpr const char* name = "bench/redis";
 constexpr const char* waited_for = "bench/waited_for";
 constexpr int many = 4000;
 
-std::string_view text(const RawReply& reply) { return {reply->str, reply->len}; }
-
 /// @return the p50 in microseconds, each cycle timed alone: X has outliers that a mean would keep.
 template <class Cycle>
 double p50_of(Cycle&& cycle) {
@@ -108,7 +106,7 @@ double raw_redis_cycle(Mode mode) {
   OwnScripts scripts(name);
   return p50_of([&] {
     const RawReply granted = redis.ask(scripts.acquire());
-    redis.ask(scripts.release(text(granted)));
+    redis.ask(scripts.release(*granted));
   });
 }
 
@@ -193,7 +191,7 @@ double connection_each(Mode mode, int threads) {
     const std::shared_ptr<Alone> alone(
         new Alone{RawRedis(server.port()), OwnScripts(std::string(name) + std::to_string(thread))});
     return {.take = [alone] { alone->granted = alone->redis.ask(alone->scripts.acquire()); },
-            .give = [alone] { alone->redis.ask(alone->scripts.release(text(alone->granted))); }};
+            .give = [alone] { alone->redis.ask(alone->scripts.release(*alone->granted)); }};
   });
   return grants.per_second;
 }

@@ -104,6 +104,8 @@ double mean_time(Server& server) {
   return static_cast<double>(time) / static_cast<double>(calls);
 }
 
+constexpr redis::ServerTime no_end{8'000'000'000'000'000};  // no request is late
+
 /// The acts of one side. Each act sends a script call per name.
 class Side {
  public:
@@ -123,7 +125,8 @@ class Side {
         server_.send(bytes);
       }
       for (std::size_t i = first; i < first + under_way; ++i) {
-        const std::string text = Server::text_of(*server_.receive());
+        last_ = server_.receive();
+        const std::string text = Server::text_of(*last_);
         if (accepts(i, text)) continue;
         throw std::runtime_error(std::string(what) + ": unexpected reply: " + text);
       }
@@ -131,16 +134,27 @@ class Side {
     return mean_time(server_);
   }
 
+  static Accepts is(std::string_view word) {
+    return [word](std::size_t, std::string_view text) { return text == word; };
+  }
+  /// @return an integer of the reply that is being looked at.
+  [[nodiscard]] std::uint64_t item(std::size_t place) const {
+    if (last_->elements <= place) return 0;
+    return static_cast<std::uint64_t>(last_->element[place]->integer);
+  }
+
  private:
   Server& server_;
+  Reply last_;
 };
 
 /// The library's requests: one client holds the names, another one wants them.
 class Ours : public Side {
  public:
   explicit Ours(Server& server, Server& inbox) : Side(server), requests_(settings_) {
-    for (const redis::Script* script : {&redis::scripts::acquire, &redis::scripts::cancel,
-                                        &redis::scripts::release, &redis::scripts::renew}) {
+    for (const redis::Script* script :
+         {&redis::scripts::acquire, &redis::scripts::ask, &redis::scripts::cancel,
+          &redis::scripts::release, &redis::scripts::renew}) {
       server.ask({"SCRIPT", "LOAD", std::string(script->text)});
     }
     std::string bytes;
@@ -152,48 +166,49 @@ class Ours : public Side {
   double acquire() {
     holder_.sequence += names;
     const Accepts granted = [&](std::size_t i, std::string_view text) {
-      const auto answer = redis::Answer::parse(text);
-      if (answer) numbers_[i] = answer->number;
-      return answer && answer->kind == Kind::granted;
+      numbers_[i] = item(2);
+      return text == "granted";
     };
     return act("acquire", asking(holder_, true), granted);
   }
   double try_once() {
     waiter_.sequence += names;
-    return act("failed try", asking(waiter_, false), answered(Kind::busy));
+    return act("failed try", asking(waiter_, false), is("busy"));
   }
   double renew() {
     const Request request = [&](std::size_t i, std::string& out) {
       requests_.renew(out, {}, {{.hold = hold_of(i), .lease = lease}});
     };
-    return act("renew", request, [](std::size_t, std::string_view text) { return text == "1"; });
+    return act("renew", request, [&](std::size_t, std::string_view) { return item(2) == 1; });
   }
   double release() {
     const Request request = [&](std::size_t i, std::string& out) {
-      requests_.release(out, {}, hold_of(i), nullptr, false, false);
+      requests_.release(out, {}, hold_of(i), nullptr, false);
     };
-    return act("release", request, [](std::size_t, std::string_view text) {
-      const auto answer = redis::ReleaseAnswer::parse(text);
-      return answer && answer->outcome == redis::ReleaseAnswer::Outcome::freed;
-    });
+    return act("release", request, is("freed"));
   }
   double join() {
     waiter_.sequence += names;
-    return ask_again();
+    return act("join", asking(waiter_, true), is("queued"));
   }
   /// The same for a client that does not listen: its connection has broken.
-  void join_without_inbox() { act("wait", asking(client(), true), answered(Kind::queued)); }
-  double ask_again() { return act("wait", asking(waiter_, true), answered(Kind::queued)); }
+  void join_without_inbox() { act("join", asking(client(), true), is("queued")); }
+  /// As a client does each second, of all its waiters at once; here of one.
+  double ask_again() {
+    const Request request = [&](std::size_t i, std::string& out) {
+      requests_.ask(out, {},
+                    {std::make_shared<Acquisition>(request_of(attempt_of(waiter_, i), i, true))});
+    };
+    return act("ask again", request, is("places"));
+  }
   double cancel() {
     const Request request = [&](std::size_t i, std::string& out) {
       requests_.cancel(out, {}, request_of(attempt_of(waiter_, i), i, true));
     };
-    return act("cancel", request, answered(Kind::busy));
+    return act("cancel", request, is("busy"));
   }
 
  private:
-  using Kind = redis::Answer::Kind;
-
   static AttemptId client() {
     return {.client_high = base::random_bits() >> 32U,
             .client_low = base::random_bits(),
@@ -212,13 +227,8 @@ class Ours : public Side {
   static std::string name_of(std::size_t name) { return "measured-" + std::to_string(name); }
   [[nodiscard]] Request asking(const AttemptId& client, bool wait) const {
     return [this, client, wait](std::size_t i, std::string& out) {
-      requests_.acquire(out, {}, request_of(attempt_of(client, i), i, wait), wait);
-    };
-  }
-  static Accepts answered(Kind kind) {
-    return [kind](std::size_t, std::string_view text) {
-      const auto answer = redis::Answer::parse(text);
-      return answer && answer->kind == kind;
+      requests_.acquire(out, {.void_after = no_end}, request_of(attempt_of(client, i), i, wait),
+                        wait);
     };
   }
   [[nodiscard]] HoldId hold_of(std::size_t name) const {
@@ -264,11 +274,6 @@ class Votes : public Side {
   }
 
  private:
-  static constexpr redis::ServerTime no_end{8'000'000'000'000'000};  // no request is late
-
-  static Accepts is(std::string_view word) {
-    return [word](std::size_t, std::string_view text) { return text == word; };
-  }
   [[nodiscard]] Request asking(const AttemptId& client) const {
     return [this, client](std::size_t i, std::string& out) {
       AttemptId attempt = client;

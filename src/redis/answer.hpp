@@ -5,6 +5,8 @@
 
 #include <mortise/operation.hpp>
 
+#include "redis/reply.hpp"
+
 #include <array>
 #include <chrono>
 #include <cstdint>
@@ -12,35 +14,36 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace mortise::redis {
+
+class Items;
 
 /// A moment by the server's clock.
 using ServerTime = std::chrono::microseconds;
 
-/// The answer to an attempt: acquire.lua, cancel.lua, inspect.lua, release.lua's successor; and the
-/// same for keys, scripts/once.
+/// The answer to an attempt, or to a look at a name. The scripts list what each of them answers.
 struct Answer {
-  enum class Kind : char {
-    granted = 'G',
-    queued = 'Q',
-    busy = 'B',
-    refused = 'R',   ///< a copy that came too late
-    held = 'O',      ///< of inspect.lua: by somebody
-    free = 'E',      ///< the same: by nobody
-    recorded = 'D',  ///< what is remembered of a key
-    unlike = 'N',    ///< the semaphore has another number of permits
+  enum class Kind {
+    granted,
+    queued,
+    busy,
+    apart,     ///< it could not be queued: the slot of the name is on its way
+    late,      ///< the request came after its `void` moment, and changed nothing
+    held,      ///< of a look: the name has a holder
+    free,      ///< the same: it has none
+    recorded,  ///< what is remembered of a key
+    unlike,    ///< the semaphore has another number of permits
   };
-  Kind kind = Kind::refused;
+  Kind kind = Kind::late;
   ServerTime now{};
   // granted
   std::uint64_t number = 0;
-  ServerTime granted_at{};
-  std::chrono::milliseconds lease{};  ///< 0: as it was asked for
-  std::uint64_t run = 0;              ///< of a key: the number of the run; 0 = of a lock
-  std::uint64_t permits = 0;          ///< unlike: how many there are
-  // queued, busy, held
-  std::chrono::microseconds left{};  ///< until the holder's lease ends
+  std::uint64_t run = 0;      ///< of a key: the number of the run; 0 = of a lock
+  std::uint64_t permits = 0;  ///< unlike: how many there are
+  // granted, queued, busy, held
+  std::chrono::microseconds left{};  ///< until the lease ends, of the attempt or of the holder
   bool first = false;                ///< nobody waits in front
   std::uint64_t holder_number = 0;   ///< 0: unknown
   std::uint64_t last_number = 0;     ///< that was granted, also where the holder has none
@@ -49,22 +52,30 @@ struct Answer {
   std::string label{};
   std::shared_ptr<const Record> record{};  ///< recorded
 
-  [[nodiscard]] static std::optional<Answer> parse(std::string_view text);
+  [[nodiscard]] static std::optional<Answer> parse(const Reply& reply);
+  /// Reads as much of an answer; what follows is the caller's.
+  [[nodiscard]] static std::optional<Answer> parse(Items& items);
   /// @return the holder; nothing where there is none.
   [[nodiscard]] std::optional<Holder> holder() const;
-  /// @return by what the hold that stands is known: the number of the last grant, with a sign where
-  /// it is somebody else's hold, and then whose it is, as it was told.
-  [[nodiscard]] std::string last_grant() const;
+  /// @return how a forced release names a hold of Redisson, which has no number.
+  [[nodiscard]] std::string mark() const;
 };
 
-/// The answer of release.lua, and of conclude.lua.
+/// The answer of release.lua, conclude.lua and force_release.lua.
 struct ReleaseAnswer {
-  enum class Outcome : char { freed = 'F', freed_before = 'A', lapsed = 'L', not_ours = 'N' };
+  enum class Outcome { freed, freed_before, lapsed, not_ours };
   Outcome outcome = Outcome::not_ours;
+  ServerTime now{};  ///< 0 = the script did not look at the time
   std::optional<Answer> successor{};
 
-  [[nodiscard]] static std::optional<ReleaseAnswer> parse(std::string_view text);
+  [[nodiscard]] static std::optional<ReleaseAnswer> parse(const Reply& reply);
 };
+
+/// Reads an answer about several names: a word, the time, and a number for each of them.
+/// @param at receives the time
+/// @return nothing = it makes no sense
+[[nodiscard]] std::vector<std::uint64_t> parse_codes(const Reply& reply, std::string_view word,
+                                                     std::uint64_t most, ServerTime* at = nullptr);
 
 /// What comes to an inbox.
 struct Push {
@@ -78,7 +89,6 @@ struct Push {
   std::uint64_t number = 0;           // granted, taken; look: of the conclusion, if of one
   ServerTime granted_at{};            // granted
   std::chrono::milliseconds lease{};  // granted: the provisional lease
-  std::uint64_t run = 0;              // granted: as in Answer
   Mode mode = Mode::exclusive;        // taken: not of a key, which its name tells
   std::string key{};                  ///< of the lock, or the key of `Once`
   std::uint64_t clock = 0;  ///< by whose clock, as in Reading; what is pushed says nothing
@@ -89,30 +99,16 @@ struct Push {
 
 /// An attempt for the scripts, in digits of base64url, since each byte of a lock counts: 16 of the
 /// client (of whose bits, 96, the first 32 are zero in every id), by which its inbox is found, and
-/// the sequence number without leading zeros. With the number of its grant behind, it is a hold of
-/// Redlock's. No allocation: part of every request.
+/// the sequence number without leading zeros. No allocation: part of every request.
 class AttemptText {
  public:
   explicit AttemptText(const AttemptId& attempt) noexcept;
-  AttemptText(const AttemptId& attempt, std::uint64_t number) noexcept;
   [[nodiscard]] std::string_view view() const noexcept { return {text_.data(), size_}; }
   /// @return the digits of the client.
   [[nodiscard]] std::string_view client() const noexcept { return {text_.data(), 16}; }
 
  private:
   std::array<char, 48> text_{};
-  std::size_t size_ = 0;
-};
-/// A hold for the scripts: "<number> <attempt> ", as its lock begins with it. The number is written
-/// as the scripts do, who do not have to know what it is: see scripts/lock.lua, written(). No
-/// allocation, either.
-class HoldText {
- public:
-  HoldText(const AttemptId& attempt, std::uint64_t number) noexcept;
-  [[nodiscard]] std::string_view view() const noexcept { return {text_.data(), size_}; }
-
- private:
-  std::array<char, 64> text_{};
   std::size_t size_ = 0;
 };
 /// @return the attempt of such a text; nothing = not one.

@@ -5,6 +5,7 @@
 #include "redis/attempts.hpp"
 
 #include "base/mutant.hpp"
+#include "core/figures.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -12,27 +13,22 @@
 namespace mortise::redis {
 namespace {
 
-// As long as the server refuses late copies (scripts/prelude.lua, TOMBSTONE_LIFE); later ones do
-// not exist.
-constexpr std::chrono::minutes late_copies_live{2};
-
 constexpr std::size_t most_spare = 32;
 
 }  // namespace
 
-Attempts::Attempts(std::mutex& mutex) : mutex_(mutex), late_(late_copies_live) {
-  spare_.reserve(most_spare);
-}
+Attempts::Attempts(std::mutex& mutex) : mutex_(mutex) { spare_.reserve(most_spare); }
 
 // Two threads may ask for one attempt, one of them late: behind the release of what the other one
 // was granted, or behind a cancel, its request would make an orphaned grant. What is over has a
 // record no more, and its operation is done.
-bool Attempts::asked(const Operation& operation, std::uint64_t epoch, bool once) {
+bool Attempts::asked(const Operation& operation, std::uint64_t connection, bool once) {
   if (operation->done()) return false;
   Record& record = record_of(operation->request().attempt);
-  if (record.decided() || record.cancelled || (once && record.epoch == epoch)) return false;
+  if (record.decided() || record.cancelled || (once && record.connection == connection))
+    return false;
   record.operation = operation;
-  record.epoch = epoch;  // in a cluster the next connection may be an older one
+  record.connection = connection;
   ++record.open;
   return true;
 }
@@ -68,8 +64,8 @@ void Attempts::refused(const AttemptId& attempt) {
   const auto found = records_.find(attempt);
   if (found == records_.end() || found->second.decided()) return;
   Record& record = found->second;
-  if (--record.open == 0 && !record.reading && late_.find({.attempt = attempt}) == nullptr) {
-    record.epoch = 0;
+  if (--record.open == 0 && !record.reading && !lost_.contains(attempt)) {
+    record.connection = 0;
   }
 }
 
@@ -81,7 +77,7 @@ bool Attempts::cancelled(const Operation& operation) {
 bool Attempts::cancelled_locked(const Operation& operation) {
   const auto found = records_.find(operation->request().attempt);
   if (found == records_.end()) return operation->progress() != Acquisition::Progress::unsent;
-  if (found->second.epoch == 0 && !found->second.decided()) {
+  if (found->second.connection == 0 && !found->second.decided()) {
     erase(found);
     return false;
   }
@@ -155,6 +151,66 @@ std::optional<Push> Attempts::waits(const AttemptId& attempt, const Reading& rea
   return early;
 }
 
+void Attempts::placed(const AttemptId& attempt, Instant now) {
+  const std::lock_guard lock(mutex_);
+  const auto found = records_.find(attempt);
+  if (found != records_.end()) found->second.placed = now;
+}
+
+// Each thread that waits asks once a second. The first of them asks for all that have not asked
+// within half of that, so each place is renewed more often than once in 1.5 s.
+std::optional<std::vector<Attempts::Operation>> Attempts::to_place(const Operation& asks,
+                                                                   Instant now) {
+  constexpr std::size_t most = 128;
+  const auto is_due = [now](const Record& record) {
+    return now - record.placed >= core::fallback_period / 2;
+  };
+  std::vector<Operation> all;
+  const std::lock_guard lock(mutex_);
+  const auto found = records_.find(asks->request().attempt);
+  if (found == records_.end() || found->second.placed == Instant{}) return all;
+  if (found->second.decided() || found->second.cancelled) return all;
+  if (!is_due(found->second)) {
+    // Nobody may ask for it once more until its turn comes again.
+    found->second.skipped = true;
+    places_due_.bring_forward(found->second.placed + core::fallback_period);
+    return std::nullopt;
+  }
+  found->second.skipped = false;
+  all.push_back(asks);
+  for (auto& [attempt, record] : records_) {
+    if (all.size() == most) break;
+    const bool waits = record.placed != Instant{} && !record.decided() && !record.cancelled;
+    if (!waits || !is_due(record) || attempt == asks->request().attempt) continue;
+    Operation operation = record.operation.lock();
+    if (!operation || operation->done()) continue;
+    record.placed = now;
+    all.push_back(std::move(operation));
+  }
+  found->second.placed = all.size() > 1 ? now : Instant{};
+  if (all.size() == 1) all.clear();
+  return all;
+}
+
+Attempts::Operation Attempts::unplaced(Instant now) {
+  if (!places_due_.take(now)) return nullptr;
+  Operation due;
+  Instant next = never;
+  const std::lock_guard lock(mutex_);
+  for (auto& [attempt, record] : records_) {
+    const bool waits = record.placed != Instant{} && !record.decided() && !record.cancelled;
+    if (!record.skipped || !waits) continue;
+    const Instant its = record.placed + core::fallback_period;
+    if (due || its > now) {
+      next = std::min(next, its);
+    } else {
+      due = record.operation.lock();
+    }
+  }
+  places_due_.bring_forward(due ? std::min(next, now + core::fallback_period) : next);
+  return due;
+}
+
 std::optional<std::uint64_t> Attempts::ends(const AttemptId& attempt, std::uint64_t number,
                                             Instant now) {
   const std::lock_guard lock(mutex_);
@@ -211,7 +267,7 @@ bool Attempts::is_decided(const AttemptId& attempt) const {
 void Attempts::sweep(Instant now) {
   std::erase_if(records_, [&](const auto& entry) {
     const Record& record = entry.second;
-    return record.decided() ? now - record.until > late_copies_live : record.operation.expired();
+    return record.decided() ? now - record.until > VoidMoment::life : record.operation.expired();
   });
   sweep_at_ = std::max<std::size_t>(1024, records_.size() * 2);
 }
@@ -256,16 +312,10 @@ void Attempts::over(const AttemptId& attempt) {
 
 bool Attempts::released(const AttemptId& attempt, std::uint64_t number) {
   const auto found = records_.find(attempt);
-  if (found != records_.end() && found->second.number == number) erase(found);
-  // The attempt was granted twice, one of the two grants is given back, and of the release of the
-  // other one no answer came: that one stays in doubt, or it would be told as lost.
-  const LateCopies::Late* const late = late_.find({.attempt = attempt});
-  const bool in_doubt = late != nullptr && late->release && late->more.released == number;
-  if (in_doubt) {
-    late_.released({.attempt = attempt});
-    any_late_.store(!late_.empty());
-  }
-  return in_doubt || late_.is_unnoted({.attempt = attempt});
+  if (found == records_.end() || found->second.number != number) return false;
+  const bool in_doubt = found->second.release_in_doubt;
+  erase(found);
+  return in_doubt;
 }
 
 void Attempts::forget(const HoldId& hold) {
@@ -311,34 +361,12 @@ Attempts::Operation Attempts::find(const AttemptId& attempt) const {
   return found->second.operation.lock();
 }
 
-void Attempts::answered(const AttemptId& attempt, std::uint64_t epoch, bool tells) {
-  if (base::mutant("redis.write_tombstones_for_ever")) return;
-  LateCopies::Late* const late = late_.refuses_below({.attempt = attempt}, epoch);
-  if (late == nullptr) return;
-  if (tells) late->more.taker = nullptr;
-  late_.settle({.attempt = attempt});
-  any_late_.store(!late_.empty());
-}
-
-bool Attempts::has_copies(const AttemptId& attempt) const {
-  if (!any_late_.load() || base::mutant("redis.late_copies_are_not_refused")) return false;
-  const std::lock_guard lock(mutex_);
-  return late_.any_copies({.attempt = attempt});
-}
-
-std::uint64_t Attempts::newest_copy(const AttemptId& attempt) const {
-  if (!any_late_.load()) return 0;
-  const std::lock_guard lock(mutex_);
-  const LateCopies::Late* const late = late_.find({.attempt = attempt});
-  return late == nullptr ? 0 : late->newest;
-}
-
 std::vector<Attempts::Operation> Attempts::undecided(std::uint64_t newest) const {
   std::vector<Operation> operations;
   const std::lock_guard lock(mutex_);
   for (const auto& [attempt, record] : records_) {
     if (record.decided() || record.cancelled) continue;
-    if (newest != 0 && record.epoch == newest) continue;
+    if (newest != 0 && record.connection == newest) continue;
     Operation operation = record.operation.lock();
     if (operation && !operation->done()) operations.push_back(std::move(operation));
   }

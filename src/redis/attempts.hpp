@@ -8,10 +8,9 @@
 
 #include "redis/answer.hpp"
 #include "redis/reading.hpp"
-#include "remote/late_copies.hpp"
+#include "redis/void_moment.hpp"
 #include "remote/timer.hpp"
 
-#include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -40,16 +39,17 @@ class Attempts {
   /// It is asked for now, on this connection, unless it was taken back, or is over, or a hold.
   /// @param once not if it was asked for there before, either
   /// @return whether it is
-  bool asked(const Operation& operation, std::uint64_t epoch, bool once = false);
-  /// The server has executed a request for it: it refuses older copies from now on.
-  /// @param tells whether the answer tells of a hold that an older copy has taken
-  void answered(const AttemptId& attempt, std::uint64_t epoch, bool tells = true);
+  bool asked(const Operation& operation, std::uint64_t connection, bool once = false);
+  /// The server has executed a request for the attempt that takes, or takes back.
+  /// @param at when, by the clock of that number
+  /// @return whether a late copy may still arrive: a look at it is due later
+  bool answered(const AttemptId& attempt, ServerTime at, std::uint64_t clock, Instant now);
   /// It is a hold since then, and not over before `until` unless it is released. Say so before its
   /// operation is completed: the release may be answered right afterwards.
   /// @return the number of its hold: where a push was quicker, perhaps another one
   std::uint64_t held(const AttemptId& attempt, std::uint64_t number, Instant since, Instant until);
   /// The server has answered the release of this hold.
-  /// @return whether another release of it may have been executed without our knowing
+  /// @return whether an earlier request to release it was not answered, and may have been executed
   bool released(const AttemptId& attempt, std::uint64_t number);
 
   // Any time.
@@ -76,6 +76,16 @@ class Attempts {
   /// is this attempt's any more; 0 = not known
   /// @return a push that came before that reply, can be read now, and is none of those
   std::optional<Push> waits(const AttemptId& attempt, const Reading& reading, std::uint64_t number);
+  /// The same reply said that it has a place in the queue.
+  void placed(const AttemptId& attempt, Instant now);
+  /// It asks again. One request renews its place, and those of others that wait.
+  /// @return all of them; none = it has to ask alone. Nothing = its place was renewed just now
+  [[nodiscard]] std::optional<std::vector<Operation>> to_place(const Operation& asks, Instant now);
+  /// @return when the first place is to be renewed whose turn was left out
+  [[nodiscard]] Instant next_place() const noexcept { return places_due_.get(); }
+  /// @return a waiter whose turn was left out, and whose place nobody has renewed since; null =
+  /// none
+  [[nodiscard]] Operation unplaced(Instant now);
   /// It waits for a key, and was told that this grant of the key has ended with a conclusion.
   void told(const AttemptId& attempt, std::uint64_t concluded);
   /// @return the conclusion that it was told of last; 0 = none.
@@ -131,34 +141,31 @@ class Attempts {
   /// @return the operation of an attempt that is not decided; null = none.
   [[nodiscard]] Operation find(const AttemptId& attempt) const;
 
-  /// A connection broke while a request for the attempt was unanswered.
-  /// @param released the number of the hold that it was to release; 0 = it was no release, or one
-  /// of whose outcome nobody is told
-  /// @param epoch of that connection
-  /// @param taker whose request that was, if it may have taken the lock; null = it may not
-  void unanswered(const AttemptId& attempt, std::uint64_t released, std::uint64_t epoch,
-                  Instant now, const Operation& taker = nullptr) noexcept;
-  /// Attempts that are decided, and nobody asks for any more: what a copy of which no answer came
-  /// has taken for them since, nobody knows of. @return each once
-  [[nodiscard]] std::vector<Operation> leftovers();
-  /// @return the same of this attempt; null = there is nothing to be found out, or that is under
-  /// way.
-  [[nodiscard]] Operation leftover(const AttemptId& attempt);
-  /// @return whether that is still to be found out for this one, or it is to be taken back.
+  /// A connection broke while a request was unanswered that may have taken the lock for this one.
+  /// @param due when a look at the server can show what it took, at the earliest
+  void unanswered(const Operation& taker, const VoidMoment& moment, Instant due) noexcept;
+  /// The same of a request to release that hold.
+  void release_unanswered(const HoldId& hold, Instant now) noexcept;
+  /// Attempts that are decided, and that no request asks for any more. A request that was lost may
+  /// have taken the lock for them since. @return each once, if a look at it is due
+  [[nodiscard]] std::vector<Operation> leftovers(Instant now);
+  /// @return when the next of those is due; `never` = none is.
+  [[nodiscard]] Instant next_leftover() const noexcept { return leftovers_due_.next(); }
+  /// @return the same of this attempt; null = there is nothing to look at, or not yet.
+  [[nodiscard]] Operation leftover(const AttemptId& attempt, Instant now);
+  /// @return whether that is still to be looked at for this one, or it is to be taken back.
   [[nodiscard]] bool is_leftover(const AttemptId& attempt) const;
-  /// It was not found out: it is one of the `leftovers()` again.
+  /// The look failed: it is one of the `leftovers()` again.
   void put_back(const AttemptId& attempt);
-  /// It will not be found out: what it has, if anything, ends with its lease.
+  /// The look found no hold of it.
+  void has_nothing(const AttemptId& attempt);
+  /// No look at it will succeed: what it has, if anything, ends with its lease.
   void give_up_leftover(const AttemptId& attempt);
-  /// @return whether copies of it may be on their way on older connections, and the server has yet
-  /// to be told to refuse them. Read the connection's number first: of one that broke the copies
-  /// are noted before the next one is up.
-  [[nodiscard]] bool has_copies(const AttemptId& attempt) const;
+  /// The client closes: all leftovers are due, even if their requests may still arrive.
+  void hurry(Instant now);
   /// @return whether one is being taken back of which its caller was told already that it failed,
-  /// or whether there are leftovers.
-  [[nodiscard]] bool takes_back(Instant now) const;
-  /// @return the largest number that a late copy of it may have; 0 = there is none.
-  [[nodiscard]] std::uint64_t newest_copy(const AttemptId& attempt) const;
+  /// or whether there are leftovers that are looked at before `until`.
+  [[nodiscard]] bool takes_back(Instant now, Instant until = never) const;
   /// @param newest those that were asked for on this connection are left out; 0 = none
   [[nodiscard]] std::vector<Operation> undecided(std::uint64_t newest = 0) const;
 
@@ -174,12 +181,13 @@ class Attempts {
  private:
   struct Record {
     std::weak_ptr<Acquisition> operation{};  // until it is decided
-    std::uint64_t epoch = 0;                 // of the connection that it was asked on last
+    std::uint64_t connection = 0;            // that it was asked on last
     int open = 0;                            // requests on their way
     bool cancelled = false;
-    bool told = false;       // of the mutant only
-    bool leaves = false;     // a hold whose release was asked for, or that is given back
-    bool attested = false;   // ... that replicas have, and that is told
+    bool told = false;              // of the mutant only
+    bool leaves = false;            // a hold whose release was asked for, or that is given back
+    bool release_in_doubt = false;  // a request for that was not answered
+    bool attested = false;          // ... that replicas have, and that is told
     Operation taken_back{};  // its caller has gone; kept until nothing of it is at the server
     Instant since{};         // ... and that was then
     std::optional<Reading> reading{};
@@ -188,6 +196,8 @@ class Attempts {
     std::uint64_t concluded = 0;  // the number of a conclusion that answers it
     std::uint64_t number = 0;     // of the hold; 0 = undecided
     Instant until{};              // of the hold, if nothing renews it
+    Instant placed{};             // when its place in the queue was asked for; unset = it has none
+    bool skipped = false;         // its last turn to ask was left out
 
     [[nodiscard]] bool decided() const noexcept { return number != 0; }
     /// It is a hold: nobody looks for its operation here any more, whose memory, in one piece with
@@ -202,14 +212,13 @@ class Attempts {
     void keep(const Push& push);
     [[nodiscard]] bool tried_enough(Instant now) const noexcept;  // of `taken_back`
   };
-  /// What a late copy may have done.
-  struct Taken {
-    Operation taker{};           // it may have taken the lock for this one
-    bool asked = false;          // whether it has
-    std::uint64_t released = 0;  // the number of the hold whose release is in doubt
-    [[nodiscard]] bool needed() const noexcept { return taker != nullptr; }
+  /// A lost request that may still take, or has taken.
+  struct Lost {
+    VoidMoment moment{};
+    Instant due{};       // no look is of use earlier
+    Operation taker{};   // it may have taken the lock for this one
+    bool asked = false;  // a look is on its way
   };
-  using LateCopies = remote::LateCopies<Taken>;
   struct Hash {
     std::size_t operator()(const AttemptId& id) const noexcept { return id.sequence; }
   };
@@ -221,14 +230,15 @@ class Attempts {
   [[nodiscard]] bool cancelled_locked(const Operation& operation);
   [[nodiscard]] bool is_to_be_taken_back_locked(const AttemptId& attempt) const;
   [[nodiscard]] bool is_undecided_locked(const AttemptId& attempt) const;
-  [[nodiscard]] Operation leftover_locked(const AttemptId& attempt, Taken& taken) const;
+  [[nodiscard]] Operation leftover_locked(Lost& lost, Instant now) const;
 
   std::mutex& mutex_;
   Records records_;
   std::vector<Records::node_type> spare_;  // of records that are over: most live for one request
   std::size_t sweep_at_ = 1024;
-  LateCopies late_;
-  std::atomic<bool> any_late_{false};  // as nearly never
+  std::unordered_map<AttemptId, Lost, Hash> lost_;  // as nearly always empty
+  remote::Timer<AttemptId> leftovers_due_;
+  remote::Moment places_due_;
   remote::Timer<AttemptId> looks_;
 };
 

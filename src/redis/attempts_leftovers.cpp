@@ -1,29 +1,56 @@
 // SPDX-License-Identifier: MIT
-// What requests of which no answer came may have taken: the part of Attempts that is of use when a
+// What requests may have taken that were not answered: the part of Attempts that is of use when a
 // connection has broken, and then has to be right.
+#include "base/farewell.hpp"
 #include "base/mutant.hpp"
 #include "redis/attempts.hpp"
 #include "remote/outbox.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 namespace mortise::redis {
 
-void Attempts::unanswered(const AttemptId& attempt, std::uint64_t released, std::uint64_t epoch,
-                          Instant now, const Operation& taker) noexcept {
+void Attempts::unanswered(const Operation& taker, const VoidMoment& moment, Instant due) noexcept {
+  const AttemptId& attempt = taker->request().attempt;
   const std::lock_guard lock(mutex_);
-  any_late_.store(true);
-  LateCopies::Late* const late = late_.unanswered({.attempt = attempt}, epoch, now);
-  if (late == nullptr) return;
-  if (released != 0) {
-    late->release = true;
-    late->more.released = released;
+  // Without memory it is not noted. What it takes then ends with its lease.
+  base::without_memory([&] {
+    std::erase_if(lost_,
+                  [&](const auto& each) { return each.second.moment.is_forgotten(moment.noted); });
+    leftovers_due_.add(due, attempt);
+    Lost& lost = lost_[attempt];
+    lost.moment.extend(moment);
+    lost.due = std::max(lost.due, due);
+    lost.taker = taker;
+    lost.asked = false;
+  });
+}
+
+// Its answer may have been read, without memory to pass it on: then its record is gone already.
+void Attempts::release_unanswered(const HoldId& hold, Instant now) noexcept {
+  const std::lock_guard lock(mutex_);
+  base::without_memory([&] {
+    const auto found = records_.find(hold.attempt);
+    Record& record = found == records_.end() ? record_of(hold.attempt) : found->second;
+    if (found == records_.end()) record.decide(hold.number, now);
+    if (record.number == hold.number) record.release_in_doubt = true;
+  });
+}
+
+bool Attempts::answered(const AttemptId& attempt, ServerTime at, std::uint64_t clock, Instant now) {
+  if (lost_.empty()) return false;
+  const auto found = lost_.find(attempt);
+  if (found == lost_.end()) return false;
+  const Instant next = found->second.moment.next_try(at, clock, now);
+  if (next == never || base::mutant("redis.taken_back_only_once")) {
+    lost_.erase(found);
+    return false;
   }
-  if (!taker) return;
-  late->more.taker = taker;
-  late->more.asked = false;
+  found->second.asked = false;
+  found->second.due = next;
+  leftovers_due_.add(next, attempt);
+  return true;
 }
 
 bool Attempts::is_undecided_locked(const AttemptId& attempt) const {
@@ -31,36 +58,36 @@ bool Attempts::is_undecided_locked(const AttemptId& attempt) const {
   return found != records_.end() && !found->second.decided();
 }
 
-Attempts::Operation Attempts::leftover_locked(const AttemptId& attempt, Taken& taken) const {
+Attempts::Operation Attempts::leftover_locked(Lost& lost, Instant now) const {
   if (base::mutant("redis.leave_what_a_copy_has_taken")) return nullptr;
-  if (!taken.taker || taken.asked || is_undecided_locked(attempt)) return nullptr;
-  taken.asked = true;
-  return taken.taker;
+  const bool due = !lost.asked && lost.due <= now;
+  if (!due || is_undecided_locked(lost.taker->request().attempt)) return nullptr;
+  lost.asked = true;
+  return lost.taker;
 }
 
-std::vector<Attempts::Operation> Attempts::leftovers() {
+std::vector<Attempts::Operation> Attempts::leftovers(Instant now) {
   std::vector<Operation> operations;
   const std::lock_guard lock(mutex_);
   // None is marked as asked that is not listed for want of memory.
-  operations.reserve(static_cast<std::size_t>(std::distance(late_.begin(), late_.end())));
-  for (auto& [key, late] : late_) {
-    if (Operation operation = leftover_locked(key.attempt, late.more)) {
+  operations.reserve(lost_.size());
+  static_cast<void>(leftovers_due_.take(now));
+  for (auto& [attempt, lost] : lost_) {
+    if (Operation operation = leftover_locked(lost, now))
       operations.push_back(std::move(operation));
-    }
   }
   return operations;
 }
 
-Attempts::Operation Attempts::leftover(const AttemptId& attempt) {
+Attempts::Operation Attempts::leftover(const AttemptId& attempt, Instant now) {
   const std::lock_guard lock(mutex_);
-  LateCopies::Late* const late = late_.find({.attempt = attempt});
-  return late == nullptr ? nullptr : leftover_locked(attempt, late->more);
+  const auto found = lost_.find(attempt);
+  return found == lost_.end() ? nullptr : leftover_locked(found->second, now);
 }
 
 bool Attempts::is_leftover(const AttemptId& attempt) const {
   const std::lock_guard lock(mutex_);
-  const LateCopies::Late* const late = late_.find({.attempt = attempt});
-  return (late != nullptr && late->more.needed()) || is_to_be_taken_back_locked(attempt);
+  return lost_.contains(attempt) || is_to_be_taken_back_locked(attempt);
 }
 
 bool Attempts::is_to_be_taken_back(const AttemptId& attempt) const {
@@ -75,19 +102,21 @@ bool Attempts::is_to_be_taken_back_locked(const AttemptId& attempt) const {
 
 void Attempts::put_back(const AttemptId& attempt) {
   const std::lock_guard lock(mutex_);
-  LateCopies::Late* const late = late_.find({.attempt = attempt});
-  if (late != nullptr) late->more.asked = false;
+  const auto found = lost_.find(attempt);
+  if (found != lost_.end()) found->second.asked = false;
+}
+
+void Attempts::has_nothing(const AttemptId& attempt) {
+  const std::lock_guard lock(mutex_);
+  const auto found = records_.find(attempt);
+  if (found != records_.end()) found->second.taken_back.reset();
 }
 
 void Attempts::give_up_leftover(const AttemptId& attempt) {
   const std::lock_guard lock(mutex_);
   const auto found = records_.find(attempt);
   if (found != records_.end()) found->second.taken_back.reset();
-  LateCopies::Late* const late = late_.find({.attempt = attempt});
-  if (late == nullptr) return;
-  late->more.taker = nullptr;
-  late_.settle({.attempt = attempt});
-  any_late_.store(!late_.empty());
+  lost_.erase(attempt);
 }
 
 bool Attempts::Record::tried_enough(Instant now) const noexcept {
@@ -119,11 +148,17 @@ std::vector<Attempts::Operation> Attempts::to_take_back(Instant now) {
   return operations;
 }
 
-bool Attempts::takes_back(Instant now) const {
+void Attempts::hurry(Instant now) {
   const std::lock_guard lock(mutex_);
-  const bool leftovers = std::any_of(late_.begin(), late_.end(), [&](const auto& entry) {
-    const auto& [key, late] = entry;
-    return late.more.needed() && !late_.is_over(late, now) && !is_undecided_locked(key.attempt);
+  for (auto& [attempt, lost] : lost_) lost.due = std::min(lost.due, now);
+}
+
+bool Attempts::takes_back(Instant now, Instant until) const {
+  const std::lock_guard lock(mutex_);
+  const bool leftovers = std::any_of(lost_.begin(), lost_.end(), [&](const auto& each) {
+    const Lost& lost = each.second;
+    if (lost.moment.is_forgotten(now) || is_undecided_locked(each.first)) return false;
+    return lost.asked || lost.due <= until;
   });
   if (leftovers) return true;
   return std::any_of(records_.begin(), records_.end(), [now](const auto& entry) {

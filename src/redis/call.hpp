@@ -18,11 +18,25 @@
 #include <memory>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace mortise::redis {
 
 struct Answer;
 class Server;
+
+/// Attempts that wait in queues of one server.
+class Places final : public Operation {
+ public:
+  explicit Places(std::vector<std::shared_ptr<Acquisition>> waiters)
+      : waiters_(std::move(waiters)) {}
+  [[nodiscard]] const std::vector<std::shared_ptr<Acquisition>>& waiters() const noexcept {
+    return waiters_;
+  }
+
+ private:
+  const std::vector<std::shared_ptr<Acquisition>> waiters_;
+};
 
 /// For the answer to what has no lease of its own.
 inline constexpr std::chrono::seconds patience{1};
@@ -39,6 +53,7 @@ struct Call {
     recall,
     list,
     queue,
+    ask,
     slots,
   };
   Kind kind = Kind::check;
@@ -52,10 +67,10 @@ struct Call {
   bool leftover = false;  ///< a cancel of what a copy has taken for an attempt that is decided
   std::chrono::nanoseconds lease{};        ///< how long what it frees would keep others out
   std::uint32_t tag = 0;                   ///< the user's own, as the three that follow
-  bool copies = false;                     ///< what was sent before may come after it
+  bool copies = false;                     ///< it was sent before, and not answered
   std::uint64_t server = 0;                ///< for which server it is meant
   std::size_t node = 0;                    ///< by which address
-  std::uint64_t epoch = 0;                 ///< generation of the connection that it is written for
+  std::uint64_t generation = 0;            ///< of the connection that it is written for
   std::chrono::microseconds void_after{};  ///< see Passage
   std::uint64_t number = 0;                ///< the connection's own
   Server* at = nullptr;     ///< in a cluster: who is asked, whoever has the name; null = who has it
@@ -113,6 +128,10 @@ struct Call {
   [[nodiscard]] static Call queue(std::shared_ptr<QueueLook> of) {
     return made(Kind::queue, std::move(of), {}, patience);
   }
+  /// Renews the places of waiters.
+  [[nodiscard]] static Call ask(std::shared_ptr<Places> of) {
+    return made(Kind::ask, std::move(of), {}, patience);
+  }
   /// @param of known to nobody else
   [[nodiscard]] static Call slots(std::shared_ptr<Operation> of, Server& at) {
     Call call = made(Kind::slots, std::move(of), {}, patience);
@@ -136,6 +155,7 @@ struct Call {
   }
   [[nodiscard]] const Listing& listing() const { return static_cast<Listing&>(*operation); }
   [[nodiscard]] const QueueLook& queue_look() const { return static_cast<QueueLook&>(*operation); }
+  [[nodiscard]] const Places& places() const { return static_cast<Places&>(*operation); }
   [[nodiscard]] Check& checking() const { return static_cast<Check&>(*operation); }
 
   /// @return what it is about: of several holds the first; empty = no name.
@@ -150,6 +170,7 @@ struct Call {
       case Kind::check: return remote::probed_name;
       case Kind::recall: return static_cast<const Recollection&>(*operation).key();
       case Kind::queue: return queue_look().name();
+      case Kind::ask:
       case Kind::list:
       case Kind::slots: break;
     }
@@ -169,6 +190,7 @@ struct Call {
       case Kind::inspect:
       case Kind::check:
       case Kind::list:
+      case Kind::ask:
       case Kind::slots: break;
     }
     return Mode::exclusive;
@@ -185,7 +207,7 @@ struct Call {
   [[nodiscard]] bool only_asks() const noexcept {
     return kind == Kind::inspect || kind == Kind::check || kind == Kind::force ||
            kind == Kind::acquire || kind == Kind::recall || kind == Kind::list ||
-           kind == Kind::queue || kind == Kind::slots;
+           kind == Kind::queue || kind == Kind::ask || kind == Kind::slots;
   }
 
  private:

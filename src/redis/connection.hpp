@@ -101,18 +101,13 @@ class Connection final : public base::TunedSource {
 
   /// @return the number of the connection that there is, or that will be next; grows.
   [[nodiscard]] std::uint64_t generation() const noexcept { return calls_.generation(); }
-  /// Gives it a number as if it had broken: the calls that share the counter come before.
-  void renew() noexcept {
-    const std::lock_guard lock(mutex_);
-    calls_.renew();
-  }
   /// What became of a command. Refused: not connected, or by another connection meanwhile; as where
   /// it is withdrawn, nothing was done.
   enum class Sent { sent, withdrawn, refused };
   /// Sends one command whose reply will come to `answered()`, unless it is withdrawn.
-  /// @param call its epoch is the `generation()` that the bytes were written for. It is told when
-  /// it left, unless it knows, and where it is sent it goes on with the connection: its operation
-  /// is not in here any more, and may be over
+  /// @param call its `generation` is the `generation()` that the bytes were written for. It is told
+  /// when it left, unless it knows, and where it is sent it goes on with the connection: its
+  /// operation is not in here any more, and may be over
   [[nodiscard]] Sent send(Call& call, std::string_view bytes);
   /// Sends what is answered by pushes only.
   [[nodiscard]] bool send(std::string_view bytes);

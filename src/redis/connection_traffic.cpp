@@ -164,12 +164,8 @@ Connection::Sent Connection::queue(Call* call, std::string_view bytes) {
   {
     const std::lock_guard lock(mutex_);
     if (!up() || !stream_) return Sent::refused;
-    // Written for a connection that has broken since: the server would take it for a late copy.
-    // This thread stood still between the two, and the attempt was asked for anew meanwhile (S5).
-    if (call != nullptr && call->epoch != calls_.generation() &&
-        !base::mutant("redis.send_with_a_stale_epoch")) {
-      return Sent::refused;
-    }
+    // Written for a connection that has broken since: the next one may not have its script.
+    if (call != nullptr && call->generation != calls_.generation()) return Sent::refused;
     // Room first: what is admitted is noted as asked for, and has to be.
     out_.reserve(out_.size() + bytes.size());
     if (call != nullptr) calls_.make_room();

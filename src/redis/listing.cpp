@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// What a reply says is read word by word, as in answer.cpp; and a cursor comes from a caller, who
-// may have made it.
+// A reply is read item by item, as in answer.cpp. A cursor comes from a caller, who may have made
+// it.
 #include "redis/listing.hpp"
 
 #include "core/figures.hpp"
 #include "redis/answer.hpp"
+#include "redis/items.hpp"
 #include "redis/lock_key.hpp"
 
 #include <algorithm>
@@ -121,17 +122,17 @@ std::string ClusterCursor::text() const {
   return text.append(server).append(1, '@').append(at_server);
 }
 
-std::optional<ListCursor> parse_list(std::string_view prefix, Mode mode, std::string_view reply) {
+std::optional<ListCursor> parse_list(std::string_view prefix, Mode mode, const Reply& reply) {
+  if (reply.kind != Reply::Kind::array) return std::nullopt;
+  Items items(reply.items);
   ListCursor list;
-  std::optional<std::string> at = take_cursor(reply);
-  if (!at) return std::nullopt;
-  list.ended = *at == "0";
-  list.at = *std::move(at);
-  while (!reply.empty()) {
-    if (!take_space(reply)) return std::nullopt;
-    const std::optional<std::string_view> key = take_bytes(reply, reply.size());
-    if (!key) return std::nullopt;
-    std::optional<Named> named = named_by(prefix, *key);
+  std::string_view at = items.text();
+  std::optional<std::string> cursor = take_cursor(at);
+  if (!cursor || !at.empty()) return std::nullopt;
+  list.ended = *cursor == "0";
+  list.at = *std::move(cursor);
+  while (items.more()) {
+    std::optional<Named> named = named_by(prefix, items.text());
     // A stranger's, which looks like ours but cannot be.
     if (!named || named->mode != mode || named->name.size() > core::longest_name) continue;
     // A table that grows may tell a key twice.
@@ -139,17 +140,14 @@ std::optional<ListCursor> parse_list(std::string_view prefix, Mode mode, std::st
         std::find(list.left.begin(), list.left.end(), named->name) != list.left.end();
     if (!again) list.left.push_back(std::move(named->name));
   }
-  return list;
+  return items.good() ? std::optional(std::move(list)) : std::nullopt;
 }
 
 namespace {
 
-/// "s " or "o ": with others, or alone.
-std::optional<Mode> take_mode(std::string_view& text) {
-  if (!text.starts_with("s ") && !text.starts_with("o ")) return std::nullopt;
-  const Mode mode = text.front() == 's' ? Mode::shared : Mode::exclusive;
-  text.remove_prefix(2);
-  return mode;
+std::optional<Mode> mode_named(std::string_view word) {
+  if (word != "w" && word != "r") return std::nullopt;
+  return word == "r" ? Mode::shared : Mode::exclusive;
 }
 
 std::chrono::microseconds microseconds(std::uint64_t time) {
@@ -163,21 +161,17 @@ std::optional<std::chrono::milliseconds> age_of(std::uint64_t number, ServerTime
   return milliseconds(now - since);
 }
 
-bool take_waiters(std::string_view& text, std::vector<WaiterEntry>& waiters) {
-  const std::optional<std::uint64_t> many = take_number(text);
-  if (!many || *many > longest_page) return false;
-  for (std::uint64_t i = 0; i < *many; ++i) {
-    const std::optional<std::uint64_t> silent = take_number(text);
-    const std::optional<Mode> mode = take_mode(text);
-    const std::optional<std::string_view> label = take_bytes(text, core::longest_label);
-    if (!silent || *silent >= core::grant_number_limit || !mode || !label || !take_space(text)) {
-      return false;
-    }
-    waiters.push_back({.label = std::string(*label),
-                       .mode = *mode,
-                       .silent_for = milliseconds(microseconds(*silent))});
+/// Three items per waiter.
+bool read_waiters(Items items, std::vector<WaiterEntry>& waiters) {
+  while (items.more()) {
+    const std::chrono::microseconds silent(items.integer(0, last_moment));
+    const std::optional<Mode> mode = mode_named(items.text());
+    const std::string_view label = items.text();
+    if (!mode || label.size() > core::longest_label) return false;
+    waiters.push_back(
+        {.label = std::string(label), .mode = *mode, .silent_for = milliseconds(silent)});
   }
-  return true;
+  return items.good();
 }
 
 struct HeldWithOthers {
@@ -185,33 +179,21 @@ struct HeldWithOthers {
   HolderEntry entry{};
 };
 
-bool take_holders(std::string_view& text, std::vector<HeldWithOthers>& holders) {
-  const std::optional<std::uint64_t> many = take_number(text);
-  if (!many || *many > longest_page) return false;
-  for (std::uint64_t i = 0; i < *many; ++i) {
-    const std::optional<Mode> mode = take_mode(text);
-    const std::optional<std::uint64_t> number = take_number(text);
-    const std::optional<std::uint64_t> left = take_number(text);
-    const std::optional<std::string_view> label = take_bytes(text, core::longest_label);
-    if (!mode || !number || *number == 0 || *number >= core::grant_number_limit || !left ||
-        *left >= core::grant_number_limit || !label || !take_space(text)) {
-      return false;
-    }
-    holders.push_back({.number = *number,
-                       .entry = {.label = std::string(*label),
+/// Four items per holder.
+bool read_holders(Items items, std::vector<HeldWithOthers>& holders) {
+  while (items.more()) {
+    const std::optional<Mode> mode = mode_named(items.text());
+    const std::uint64_t number = items.number();
+    const std::chrono::microseconds left(items.integer(0, last_moment));
+    const std::string_view label = items.text();
+    if (!mode || label.size() > core::longest_label) return false;
+    holders.push_back({.number = number,
+                       .entry = {.label = std::string(label),
                                  .mode = *mode,
-                                 .token = Token(*number * core::tokens_in_a_grant),
-                                 .expires_in = milliseconds(microseconds(*left))}});
+                                 .token = Token(number * core::tokens_in_a_grant),
+                                 .expires_in = milliseconds(left)}});
   }
-  return true;
-}
-
-/// @return what inspect.lua has answered; nothing = it makes no sense
-std::optional<Answer> parse_inspection(std::string_view reply) {
-  std::optional<Answer> answer = Answer::parse(reply);
-  const bool fits =
-      answer && (answer->kind == Answer::Kind::held || answer->kind == Answer::Kind::free);
-  return fits ? std::move(answer) : std::nullopt;
+  return items.good();
 }
 
 void add_holder(const Answer& answer, std::vector<HeldWithOthers>& holders) {
@@ -239,26 +221,29 @@ NameQueue queue_of(const Answer& answer, std::vector<HeldWithOthers> holders) {
 
 }  // namespace
 
-std::optional<NameQueue> parse_queue(std::string_view reply, std::vector<HoldMark>* marks) {
+std::optional<NameQueue> parse_queue(const Reply& reply, std::vector<HoldMark>* marks) {
+  if (reply.kind != Reply::Kind::array) return std::nullopt;
+  Items items(reply.items);
+  const std::optional<Answer> answer = Answer::parse(items);
+  if (!answer || (answer->kind != Answer::Kind::held && answer->kind != Answer::Kind::free)) {
+    return std::nullopt;
+  }
   std::vector<WaiterEntry> waiters;
+  const std::vector<Reply>* list = items.list();
+  if (list == nullptr || !read_waiters(Items(*list), waiters)) return std::nullopt;
   std::vector<HeldWithOthers> holders;
-  if (!take_waiters(reply, waiters) || !take_holders(reply, holders)) return std::nullopt;
-  const std::optional<Answer> answer = parse_inspection(reply);
-  if (!answer) return std::nullopt;
-  if (holders.empty()) add_holder(*answer, holders);
+  const bool is_key = !items.more();
+  const bool foreign = answer->kind == Answer::Kind::held && answer->holder_number == 0;
+  if (!is_key) {
+    list = items.list();
+    if (list == nullptr || !read_holders(Items(*list), holders)) return std::nullopt;
+  }
+  if (!items.complete()) return std::nullopt;
+  if (is_key || foreign) add_holder(*answer, holders);
   NameQueue queue = queue_of(*answer, std::move(holders));
   queue.waiters = std::move(waiters);
-  const bool foreign = !queue.holders.empty() && answer->holder_number == 0;
-  if (foreign && marks != nullptr) marks->push_back({.mark = answer->last_grant()});
+  if (foreign && marks != nullptr) marks->push_back({.mark = answer->mark()});
   return queue;
-}
-
-std::optional<NameQueue> parse_hold(std::string_view reply) {
-  const std::optional<Answer> answer = parse_inspection(reply);
-  if (!answer) return std::nullopt;
-  std::vector<HeldWithOthers> holders;
-  add_holder(*answer, holders);
-  return queue_of(*answer, std::move(holders));
 }
 
 }  // namespace mortise::redis

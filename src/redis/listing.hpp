@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// What administrators ask of a server, in the words of scripts/list.lua and waiters.lua, and where
-// a list goes on.
+// What administrators ask of a server (scripts/list.lua, queue.lua), and where a list goes on.
 #pragma once
 
 #include <mortise/listing.hpp>
 #include <mortise/listing_operation.hpp>
+
+#include "redis/reply.hpp"
 
 #include <cstddef>
 #include <optional>
@@ -50,13 +51,11 @@ struct ClusterCursor {
 
 /// @return what the server told, and where it goes on; nothing = it makes no sense
 [[nodiscard]] std::optional<ListCursor> parse_list(std::string_view prefix, Mode mode,
-                                                   std::string_view reply);
+                                                   const Reply& reply);
 
 /// @param marks receives one if the holder is Redisson's, whose holds have no numbers
 /// @return the same of a queue
-[[nodiscard]] std::optional<NameQueue> parse_queue(std::string_view reply,
+[[nodiscard]] std::optional<NameQueue> parse_queue(const Reply& reply,
                                                    std::vector<HoldMark>* marks = nullptr);
-/// @return the same of one hold, as inspect.lua words it
-[[nodiscard]] std::optional<NameQueue> parse_hold(std::string_view reply);
 
 }  // namespace mortise::redis

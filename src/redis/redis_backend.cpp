@@ -15,23 +15,20 @@
 namespace mortise::redis {
 namespace {
 
-// A question about one hold runs inspect.lua, whatever its kind.
+// The scripts of locks have the places of their kinds. A check runs inspect.lua. `slots` is no
+// script. Those that keys have for themselves come behind.
 std::uint8_t script_of(const Call& call) {
   using Kind = Call::Kind;
-  const bool asks =
-      call.kind == Kind::check || (call.kind == Kind::queue && call.queue_look().of());
-  // What is no script has the place of `check`, which has none of its own. Those scripts that are
-  // made for keys, too, have the places behind all kinds.
-  const Kind kind = asks ? Kind::inspect : call.kind == Kind::slots ? Kind::check : call.kind;
-  constexpr std::array made_twice{Kind::acquire, Kind::cancel, Kind::release,
-                                  Kind::inspect, Kind::force,  Kind::queue};
-  static_assert(static_cast<unsigned>(Kind::slots) + made_twice.size() <= 16, "see LoadedScripts");
-  const auto* const twice = std::find(made_twice.begin(), made_twice.end(), kind);
-  if (call.mode() != Mode::once || twice == made_twice.end()) {
-    return static_cast<std::uint8_t>(kind);
+  constexpr std::array of_keys{Kind::acquire, Kind::cancel, Kind::release, Kind::force,
+                               Kind::queue};
+  static_assert(static_cast<unsigned>(Kind::slots) + of_keys.size() <= 16, "see LoadedScripts");
+  if (call.mode() == Mode::once) {
+    const auto* const place = std::find(of_keys.begin(), of_keys.end(), call.kind);
+    if (place == of_keys.end()) return static_cast<std::uint8_t>(call.kind);
+    return static_cast<std::uint8_t>(static_cast<unsigned>(Kind::slots) +
+                                     static_cast<unsigned>(place - of_keys.begin()));
   }
-  return static_cast<std::uint8_t>(static_cast<unsigned>(Kind::slots) +
-                                   static_cast<unsigned>(twice - made_twice.begin()));
+  return static_cast<std::uint8_t>(call.kind == Kind::check ? Kind::inspect : call.kind);
 }
 
 }  // namespace
@@ -114,7 +111,20 @@ void RedisBackend::acquire(const std::shared_ptr<Acquisition>& operation) {
     return operation->failed(std::move(bad));
   }
   if (!cluster_) open_inbox(*server_, request.attempt);
-  ask(operation);
+  const bool alone = cluster_ || redisson_ || !server_->listens();
+  if (alone) return ask(operation);
+  renew_places(operation);
+}
+
+void RedisBackend::renew_places(const std::shared_ptr<Acquisition>& operation) {
+  const Instant before = attempts_.next_place();
+  auto places = attempts_.to_place(operation, clock_->now());
+  if (!places) {
+    if (attempts_.next_place() < before) host_->changed(alarm_);
+    return;
+  }
+  if (places->empty()) return ask(operation);
+  submit(Call::ask(std::make_shared<Places>(*std::move(places))));
 }
 
 void RedisBackend::ask(const std::shared_ptr<Acquisition>& operation) {
@@ -183,14 +193,10 @@ void RedisBackend::submit(Call call) {
   Server& server = server_of(call);
   Connection& commands = server.commands();
   if (call.since == Instant{}) call.since = call.asked;
-  if (cluster_) {
-    if (call.kind != Call::Kind::slots) server.use(clock_->now());
-    outrun_copies(server, call);
-  }
-  // Its number first: of a connection that broke the copies are noted before the next one is up.
-  call.epoch = commands.generation();
+  if (cluster_ && call.kind != Call::Kind::slots) server.use(clock_->now());
+  call.generation = commands.generation();
   call.script = script_of(call);
-  call.whole = call.whole || !commands.loaded().has(call.script, call.epoch);
+  call.whole = call.whole || !commands.loaded().has(call.script, call.generation);
   if (may_send(server) || (call.kind == Call::Kind::slots && commands.up())) {
     Operation& operation = *call.operation;
     auto sent = send(server, call);
@@ -201,6 +207,8 @@ void RedisBackend::submit(Call call) {
     if (sent == Connection::Sent::sent) note_sent(call, operation);
     if (sent != Connection::Sent::refused) return;
   }
+  // Each of them is asked for by the next connection anyway.
+  if (call.kind == Call::Kind::ask) return want(server);
   if (call.since == Instant{}) call.since = clock_->now();
   if (call.kind == Call::Kind::acquire) attempts_.wanted(call.shared_acquisition());
   Calls alone;
@@ -220,8 +228,8 @@ Connection::Sent RedisBackend::send(Server& server, Call& call) {
 bool RedisBackend::admits(const Call& call) {
   const bool admitted =
       call.kind == Call::Kind::acquire
-          ? attempts_.asked(call.shared_acquisition(), call.epoch, call.once)
-          : !call.goes_on || attempts_.asked(call.releasing().successor(), call.epoch);
+          ? attempts_.asked(call.shared_acquisition(), call.generation, call.once)
+          : !call.goes_on || attempts_.asked(call.releasing().successor(), call.generation);
   return admitted || base::mutant("redis.send_what_is_withdrawn");
 }
 
@@ -240,15 +248,12 @@ void RedisBackend::note_sent(const Call& call, Operation& operation) {
 
 void RedisBackend::write(const Server& server, std::string& bytes, Call& call) {
   if (call.asks_first) Requests::asking(bytes);
-  Passage passage{.epoch = call.epoch, .copies = false, .whole = call.whole};
-  if (base::mutant("redis.epoch_does_not_grow")) passage.epoch = 1;
+  Passage passage{.arrives = call.asks_first, .whole = call.whole};
   switch (call.kind) {
     case Call::Kind::acquire: {
       const Acquisition::Request& request = call.acquisition().request();
       const bool wait = request.wait && (cluster_ || server.listens());
-      passage.copies = attempts_.has_copies(request.attempt);
-      call.void_after =
-          server.time().at(clock_->now()) + std::chrono::duration_cast<ServerTime>(call.time);
+      set_void_moment(server, call, request);
       passage.void_after = call.void_after;
       if (request.mode == Mode::once) {
         requests_.begin(bytes, passage, request, wait, attempts_.concluded(request.attempt));
@@ -257,14 +262,11 @@ void RedisBackend::write(const Server& server, std::string& bytes, Call& call) {
       requests_.acquire(bytes, passage, request, wait, redisson_ && redisson_->waits(request.name));
       break;
     }
-    case Call::Kind::cancel:
-      passage.copies = attempts_.has_copies(call.attempt());
-      requests_.cancel(bytes, passage, call.acquisition().request());
-      break;
+    case Call::Kind::cancel: requests_.cancel(bytes, passage, call.acquisition().request()); break;
     case Call::Kind::release: {
       const Release& release = call.releasing();
-      passage.copies = attempts_.has_copies(release.hold().attempt);
       if (release.hold().mode == Mode::once) {
+        passage.undoes = call.ours;
         requests_.conclude(bytes, passage, release.hold(), release.conclusion().get());
         break;
       }
@@ -273,13 +275,13 @@ void RedisBackend::write(const Server& server, std::string& bytes, Call& call) {
       // take out of the queue once more.
       if (next) attempts_.wanted(next);
       call.goes_on = next && !is_withdrawn(*next);
-      const bool copies_of_next = call.goes_on && attempts_.has_copies(next->request().attempt);
+      if (call.goes_on) set_void_moment(server, call, next->request());
+      passage.void_after = call.void_after;
       // Its own short hold is over before it has stopped to listen.
       passage.heard =
           redisson(release.hold().mode) && redisson_->is_still_counted(release.hold().name);
       requests_.release(bytes, passage, release.hold(), call.goes_on ? &next->request() : nullptr,
-                        call.goes_on && next->request().wait && (cluster_ || server.listens()),
-                        copies_of_next);
+                        call.goes_on && next->request().wait && (cluster_ || server.listens()));
       break;
     }
     case Call::Kind::renew: requests_.renew(bytes, passage, call.renewal().items()); break;
@@ -297,9 +299,17 @@ void RedisBackend::write(const Server& server, std::string& bytes, Call& call) {
                      cluster_ ? ClusterCursor::parse(cursor).at(server.address().text()) : cursor);
       break;
     }
-    case Call::Kind::queue: requests_.waiters(bytes, passage, call.queue_look()); break;
+    case Call::Kind::queue: requests_.queue(bytes, passage, call.queue_look()); break;
+    case Call::Kind::ask: requests_.ask(bytes, passage, call.places().waiters()); break;
     case Call::Kind::slots: Requests::slots(bytes); break;
   }
+}
+
+// The server ignores it after the time that a command may take.
+void RedisBackend::set_void_moment(const Server& server, Call& call,
+                                   const Acquisition::Request& request) {
+  call.void_after = server.time().at(clock_->now()) +
+                    std::chrono::duration_cast<ServerTime>(core::command_timeout(request.lease));
 }
 
 }  // namespace mortise::redis

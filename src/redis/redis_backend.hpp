@@ -60,8 +60,10 @@ class RedisBackend final : public Backend, private Server::User {
    public:
     explicit Alarm(RedisBackend& backend) : backend_(backend) {}
     [[nodiscard]] Instant due() const noexcept override {
-      const Instant due = std::min({backend_.attempts_.next_look(), backend_.long_holds_.next(),
-                                    backend_.repeats_due_.get()});
+      const Instant due =
+          std::min({backend_.attempts_.next_look(), backend_.attempts_.next_leftover(),
+                    backend_.attempts_.next_place(), backend_.long_holds_.next(),
+                    backend_.repeats_due_.get()});
       return backend_.cluster_ == nullptr ? due : std::min(due, backend_.cluster_->next_look());
     }
     void ready(short events, Instant now) override;
@@ -109,6 +111,8 @@ class RedisBackend final : public Backend, private Server::User {
   void want(Server& server, bool now = false);
   void open_inbox(Server& server, const AttemptId& of_client);
   void ask(const std::shared_ptr<Acquisition>& operation);
+  /// It asks again, and others with it.
+  void renew_places(const std::shared_ptr<Acquisition>& operation);
   /// @param call whoever asks keeps its operation until this returns
   void submit(Call call);
   Connection::Sent send(Server& server, Call& call);
@@ -153,12 +157,16 @@ class RedisBackend final : public Backend, private Server::User {
   void end_leftover(const std::shared_ptr<Acquisition>& operation) noexcept;
   void end_leftover_of(const AttemptId& attempt);
   void answered_leftover(Server& server, const Call& call, const Answer& answer);
+  void look_at_leftovers(Instant now);
+  void answered_places(Server& server, const Call& call, const Reply& reply);
+  void set_void_moment(const Server& server, Call& call, const Acquisition::Request& request);
+  void note_lost(const Server& server, const Call& call, const std::shared_ptr<Acquisition>& taker);
   void answered_release(Server& server, const Call& call);
-  void answered_renewal(Server& server, const Call& call, const std::string& text);
-  static void answered_force(const Call& call, const Answer& answer);
+  void answered_renewal(Server& server, const Call& call, const Reply& reply);
+  static void answered_force(const Call& call, bool ended);
   void answered_recall(const Call& call, const Answer& answer);
-  void answered_list(Server& server, const Call& call, const std::string& text);
-  void answered_queue(Server& server, const Call& call, const std::string& text);
+  void answered_list(Server& server, const Call& call, const Reply& reply);
+  void answered_queue(Server& server, const Call& call, const Reply& reply);
   [[nodiscard]] static Released outcome_of(ReleaseAnswer::Outcome told, bool before,
                                            bool concluded) noexcept;
   void waits(Server& server, const std::shared_ptr<Acquisition>& operation, Instant asked,
@@ -174,7 +182,7 @@ class RedisBackend final : public Backend, private Server::User {
   void give_back(const Acquisition::Request& request, std::uint64_t number) {
     give_back({request.name, request.attempt, number, request.mode}, request.lease);
   }
-  [[nodiscard]] bool outbox_pending();
+  [[nodiscard]] bool outbox_pending(Instant until);
   void give_back_the_rest();
   void refused_inbox(Server& server, const std::string& words);
   void pushed_grant(Server& server, Push push);
@@ -203,7 +211,6 @@ class RedisBackend final : public Backend, private Server::User {
   [[nodiscard]] bool redirected(Server& server, const Call& call, const std::string& words);
   void follow(const Cluster::Slots& changed);
   void ask_once(const std::shared_ptr<Acquisition>& operation);
-  void outrun_copies(Server& server, const Call& call);
   void listen(Server& server, const Acquisition::Request& request);
   void ask_for(const std::string& name);
   void list_cluster(const Call& call);
@@ -214,7 +221,7 @@ class RedisBackend final : public Backend, private Server::User {
   void go_on_checking();
   [[nodiscard]] Calls take_checks(const Server& server) noexcept;
 
-  void note_unanswered(std::list<Call>& calls, Instant now) noexcept;
+  void note_unanswered(const Server& server, std::list<Call>& calls) noexcept;
   void lose(Server& server, const Failure& why, bool final, bool was_up,
             std::list<Call> unanswered);
   void left_behind(Calls& alone, const Failure& why, bool final, bool was_up);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Several servers, each of which has some of the names, and gives them to another one while they
-// are held and waited for: parts of RedisBackend. A lock is one key, and goes with its slot as a
-// whole: owner, queue, tombstones. What a client knows of an attempt does not depend on who has it;
-// only the clock that a time was told by does, and the channel on which it is told of grants.
+// are held and waited for: parts of RedisBackend. A lock and the keys next to it go with its slot
+// as a whole. What a client knows of an attempt does not depend on who has it; only the clock that
+// a time was told by does, and the channel on which it is told of grants.
 #include "base/mutant.hpp"
 #include "base/one_by_one.hpp"
 #include "redis/listing.hpp"
@@ -151,7 +151,7 @@ void RedisBackend::follow(const Cluster::Slots& changed) {
     if (changed.test(slot_of(operation->request().name))) each([&] { ask_once(operation); });
   }
   for (const auto& operation : attempts_.to_take_back(clock_->now())) take_back(operation);
-  for (const auto& operation : attempts_.leftovers()) end_leftover(operation);
+  look_at_leftovers(clock_->now());
   each.finish();
 }
 
@@ -197,22 +197,6 @@ bool RedisBackend::redirected(Server& server, const Call& call, const std::strin
     if (slot_of(operation->request().name) == where->slot) ask_once(operation);
   }
   return true;
-}
-
-// The server refuses late copies by their numbers, which a name takes along where it goes: there
-// the connection may be older than the one that broke.
-void RedisBackend::outrun_copies(Server& server, const Call& call) {
-  std::uint64_t newest = 0;
-  if (call.is_about_an_attempt()) {
-    newest = attempts_.newest_copy(call.attempt());
-  } else if (call.kind == Call::Kind::release) {
-    newest = attempts_.newest_copy(call.releasing().hold().attempt);
-    if (const auto& next = call.releasing().successor()) {
-      newest = std::max(newest, attempts_.newest_copy(next->request().attempt));
-    }
-  }
-  if (base::mutant("redis.epoch_of_one_node")) return;
-  if (newest >= server.commands().generation()) server.commands().renew();
 }
 
 void RedisBackend::lost_in_cluster(Server& server, Calls& calls) {

@@ -12,6 +12,8 @@ namespace {
 // Of the time that close() may take; what was refused is sent again within half a second.
 constexpr std::chrono::milliseconds patience_at_the_end{750};
 constexpr std::chrono::milliseconds a_look{5};
+// What is asked for later than that before the end is not answered in time.
+constexpr std::chrono::milliseconds an_answer{250};
 
 }  // namespace
 
@@ -54,8 +56,8 @@ void RedisBackend::stop() noexcept {
 
 // Grants that came when their calls had gone already: the library waits for what callers have left,
 // and knows nothing of these.
-bool RedisBackend::outbox_pending() {
-  if (attempts_.takes_back(clock_->now())) return true;
+bool RedisBackend::outbox_pending(Instant until) {
+  if (attempts_.takes_back(clock_->now(), until)) return true;
   const std::lock_guard lock(mutex_);
   return std::any_of(given_back_.begin(), given_back_.end(), [](const auto& each) {
     const std::shared_ptr<Release> release = each.lock();
@@ -66,7 +68,11 @@ bool RedisBackend::outbox_pending() {
 // Nobody reads any more but whoever closes the client.
 void RedisBackend::give_back_the_rest() {
   const Instant until = BootClock::now() + patience_at_the_end;
-  while (outbox_pending() && BootClock::now() < until) {
+  // A request that arrives later than that is beyond reach. What it has taken by now is not.
+  attempts_.hurry(clock_->now());
+  look_at_leftovers(clock_->now());
+  while (outbox_pending(clock_->now() + (until - BootClock::now()) - an_answer) &&
+         BootClock::now() < until) {
     std::vector<Source*> sources{&alarm_};
     for (Server* const server : servers()) sources.push_back(&server->commands());
     base::poll_sources(sources, *clock_, clock_->now() + a_look);

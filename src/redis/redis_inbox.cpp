@@ -71,7 +71,7 @@ void RedisBackend::refused_inbox(Server& server, const std::string& words) {
 }
 
 void RedisBackend::pushed_grant(Server& server, Push push) {
-  if (push.key.ends_with(once_sign) != (push.run != 0)) return;  // no script says that
+  if (push.key.ends_with(once_sign)) return;  // no script says that
   std::optional<Named> named;
   if (cluster_) {
     // A master's messages come by its replicas, too, with its time; and one that was replaced is a
@@ -103,8 +103,7 @@ void RedisBackend::believe(const std::shared_ptr<Acquisition>& operation, const 
                     .counted_from = reading.not_later_than(push.granted_at),
                     .lease = base::mutant("redis.take_a_provisional_lease_for_the_whole")
                                  ? std::chrono::nanoseconds(operation->request().lease)
-                                 : push.lease,
-                    .run = push.run};
+                                 : push.lease};
   if (witness() == nullptr) return tell_believed(operation, push, grant);
   attest(push.clock, operation, grant,
          [this, operation, push, grant] { tell_believed(operation, push, grant); });
@@ -150,6 +149,8 @@ void RedisBackend::Alarm::ready(short /*events*/, Instant now) {
   backend_.look_at_long_holds(now);
   if (backend_.cluster_) backend_.look_at_slots(now);
   for (const auto& operation : backend_.attempts_.looks(now)) backend_.ask(operation);
+  if (const auto waits = backend_.attempts_.unplaced(now)) backend_.renew_places(waits);
+  backend_.look_at_leftovers(now);
 }
 
 }  // namespace mortise::redis

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Requests of which no answer came: parts of RedisBackend. A waiter that asks again may be told by
-// a message meanwhile that it has the lock, lose that at once, and be granted it once more by what
-// it has asked; where that answer is lost with its connection, the lock would be held by nobody for
-// a whole lease. So of each attempt of which a request was not answered, and that is decided when
-// the next connection is up, or later otherwise than by an answer (a message, a refusal), it is
-// asked like of one that is cancelled: what is on its way is refused from then on, and what it has
-// is given back.
+// Requests that were not answered: parts of RedisBackend. A waiter that asks again may be granted
+// the lock by a message, lose it at once, and be granted it once more by the request. If that reply
+// is lost with its connection, no client would know of the hold. So a client looks at each attempt
+// whose request was lost, once the attempt is decided and the request is void: with a cancel, which
+// answers a hold if there is one. That hold is given back.
 #include "core/figures.hpp"
 #include "redis/redis_backend.hpp"
 
@@ -14,25 +12,34 @@
 
 namespace mortise::redis {
 
-void RedisBackend::note_unanswered(std::list<Call>& calls, Instant now) noexcept {
+void RedisBackend::note_unanswered(const Server& server, std::list<Call>& calls) noexcept {
   for (Call& call : calls) {
     if (call.kind == Call::Kind::acquire || call.kind == Call::Kind::cancel) {
-      // A cancellation takes nothing itself. But its answer may have told of a hold, and have been
-      // lost, for want of memory, on its way to whom that concerns.
-      attempts_.unanswered(call.attempt(), 0, call.epoch, now, call.shared_acquisition());
+      // A cancel takes nothing. But its answer may have named a hold.
+      note_lost(server, call, call.shared_acquisition());
     } else if (call.kind == Call::Kind::release) {
-      const Release& release = call.releasing();
-      attempts_.unanswered(release.hold().attempt, call.ours ? 0 : release.hold().number,
-                           call.epoch, now);
-      if (!call.goes_on) continue;
-      const auto& next = release.successor();
-      attempts_.unanswered(next->request().attempt, 0, call.epoch, now, next);
+      if (!call.ours) attempts_.release_unanswered(call.releasing().hold(), clock_->now());
+      if (call.goes_on) note_lost(server, call, call.releasing().successor());
     } else if (call.kind == Call::Kind::recall) {
       call.copies = call.copies || call.found;
     } else if (call.kind == Call::Kind::force) {
       call.copies = true;
     }
   }
+}
+
+void RedisBackend::note_lost(const Server& server, const Call& call,
+                             const std::shared_ptr<Acquisition>& taker) {
+  const Instant now = clock_->now();
+  const Instant due =
+      call.kind == Call::Kind::cancel
+          ? now
+          : call.asked + core::command_timeout(taker->request().lease) + VoidMoment::a_moment;
+  attempts_.unanswered(taker, {call.void_after, server.clock(), now}, due);
+}
+
+void RedisBackend::look_at_leftovers(Instant now) {
+  for (const auto& operation : attempts_.leftovers(now)) end_leftover(operation);
 }
 
 void RedisBackend::end_leftover(const std::shared_ptr<Acquisition>& operation) noexcept {
@@ -57,11 +64,11 @@ void RedisBackend::take_back(const std::shared_ptr<Acquisition>& operation) noex
 }
 
 void RedisBackend::end_leftover_of(const AttemptId& attempt) {
-  if (const auto operation = attempts_.leftover(attempt)) end_leftover(operation);
+  if (const auto operation = attempts_.leftover(attempt, clock_->now())) end_leftover(operation);
 }
 
 void RedisBackend::answered_leftover(Server& server, const Call& call, const Answer& answer) {
-  if (answer.kind != Answer::Kind::granted) return attempts_.give_up_leftover(call.attempt());
+  if (answer.kind != Answer::Kind::granted) return attempts_.has_nothing(call.attempt());
   const Acquisition& operation = call.acquisition();
   if (witness() != nullptr && !operation.done()) {
     // It waits for the replicas' word, which this thread may have to read; or there was no memory

@@ -39,27 +39,27 @@ void RedisBackend::queue(const std::shared_ptr<QueueLook>& operation) {
   submit(Call::queue(operation));
 }
 
-void RedisBackend::answered_list(Server& server, const Call& call, const std::string& text) {
+void RedisBackend::answered_list(Server& server, const Call& call, const Reply& reply) {
   auto& listing = static_cast<Listing&>(*call.operation);
-  std::optional<ListCursor> list = parse_list(settings_.prefix, listing.mode(), text);
+  std::optional<ListCursor> list = parse_list(settings_.prefix, listing.mode(), reply);
   if (!list) return nonsense(server, call);
   NamePage page = list->take(listing.limit(), listing.prefix());
   if (cluster_) return answered_page(server, call, std::move(page));
   listing.answered(std::move(page));
 }
 
-void RedisBackend::answered_queue(Server& server, const Call& call, const std::string& text) {
+void RedisBackend::answered_queue(Server& server, const Call& call, const Reply& reply) {
   auto& look = static_cast<QueueLook&>(*call.operation);
   std::vector<HoldMark> marks;
-  std::optional<NameQueue> queue = look.of() ? parse_hold(text) : parse_queue(text, &marks);
+  std::optional<NameQueue> queue = parse_queue(reply, &marks);
   if (!queue) return nonsense(server, call);
   look.answered(*std::move(queue), std::move(marks));
 }
 
 // An earlier copy of the request may have ended the hold.
-void RedisBackend::answered_force(const Call& call, const Answer& answer) {
+void RedisBackend::answered_force(const Call& call, bool ended) {
   const Released if_over = call.copies ? Released::unknown : Released::was_lost;
-  call.releasing().answered(answer.kind == Answer::Kind::held ? Released::released : if_over);
+  call.releasing().answered(ended ? Released::released : if_over);
 }
 
 }  // namespace mortise::redis

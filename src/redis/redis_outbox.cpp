@@ -111,7 +111,7 @@ void RedisBackend::submit_kept(Server& server) {
   }
   for (const auto& operation : attempts_.to_take_back(clock_->now())) take_back(operation);
   // Behind those: whatever is decided by now was not asked for, or will be answered here.
-  for (const auto& operation : attempts_.leftovers()) end_leftover(operation);
+  look_at_leftovers(clock_->now());
 }
 
 void RedisBackend::send_again(Calls calls) {

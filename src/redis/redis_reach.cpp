@@ -36,7 +36,7 @@ void RedisBackend::lose(Server& server, const Failure& why, bool final, bool was
                         std::list<Call> unanswered) {
   if (stopped_.load()) return;
   const Instant now = clock_->now();
-  note_unanswered(unanswered, now);
+  note_unanswered(server, unanswered);
   Calls outbox = server.take_kept();
   outbox.splice(outbox.end(), unanswered);
   outbox.splice(outbox.end(), take_checks(server));
@@ -57,7 +57,7 @@ void RedisBackend::lose(Server& server, const Failure& why, bool final, bool was
 // A connection that was up is up again at once, as a rule.
 void RedisBackend::left_behind(Calls& alone, const Failure& why, bool final, bool was_up) {
   const Call& call = alone.front();
-  if (call.leftover) return;  // see note_unanswered()
+  if (call.leftover || call.kind == Call::Kind::ask) return;  // see note_unanswered()
   if (is_over(call, clock_->now())) return leave(call);
   if (final && call.only_asks()) {
     // Releases and cancels stay: they free what others wait for.

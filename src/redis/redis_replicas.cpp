@@ -24,16 +24,16 @@ struct RedisBackend::Granted {
   bool gives_back = false;
 };
 
-void RedisBackend::answered_renewal(Server& server, const Call& call, const std::string& text) {
+void RedisBackend::answered_renewal(Server& server, const Call& call, const Reply& reply) {
   Renewal& renewal = call.renewal();
   std::vector<Renewal::Item>& items = renewal.items();
-  if (text.size() != items.size() || text.find_first_not_of("012") != std::string::npos) {
-    return nonsense(server, call);
-  }
+  const std::vector<std::uint64_t> codes = parse_codes(reply, "renewed", 3);
+  if (codes.size() != items.size()) return nonsense(server, call);
   if (renewal.done()) return;
   for (std::size_t i = 0; i < items.size(); ++i) {
-    items[i].answer = text[i] == '0' ? Renewal::Answer::lost : Renewal::Answer::renewed;
-    items[i].wanted = text[i] == '2';
+    items[i].answer = codes[i] == 0 ? Renewal::Answer::lost : Renewal::Answer::renewed;
+    items[i].wanted = codes[i] == 2;
+    if (codes[i] == 3) items[i].answer = Renewal::Answer::unknown;
     items[i].counted_from = call.asked;
     items[i].granted = items[i].lease;
   }

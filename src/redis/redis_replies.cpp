@@ -17,16 +17,16 @@ namespace {
 
 // The first in a queue looks again this long after its holder's lease has ended.
 constexpr std::chrono::milliseconds after_the_end{2};
+// A waiter that has no place asks so often.
+constexpr std::chrono::milliseconds while_apart{50};
 
 // Where the server's clock was set back the hold lasts for longer than was asked for, but its next
 // renewal moves that end to where it belongs: who was told of the later one would believe in it,
 // and the server would give the lock to the next (S1).
 Grant grant_of(const Acquisition::Request& request, Instant asked, const Answer& answer) {
-  std::chrono::nanoseconds lease = request.lease;
-  if (answer.lease.count() != 0) lease = std::min<std::chrono::nanoseconds>(lease, answer.lease);
   return {.number = answer.number,
-          .counted_from = Reading{asked, answer.now}.not_later_than(answer.granted_at),
-          .lease = lease,
+          .counted_from = asked,
+          .lease = std::min<std::chrono::nanoseconds>(request.lease, answer.left),
           .run = answer.run};
 }
 
@@ -42,37 +42,40 @@ bool fits(const Call& call, const Answer& answer) {
 
 }  // namespace
 
-// What was sent of the same attempts before is refused at the server from now on, and what they
-// hold, or held, is recorded before anybody is told: whoever was queued may be told by a push as
-// well, before or after this reply.
+// What attempts hold is recorded before anything else is read: a waiter may get a push as well,
+// before or after this reply.
 void RedisBackend::matched(Server& server, const Call& call, const Reply& reply) {
   Server::Told& told = server.told();
   told.forget();
-  if (reply.kind != Reply::Kind::string || call.kind == Call::Kind::renew) return;
-  if (call.kind != Call::Kind::release) {
-    told.answer = Answer::parse(reply.text);
-    if (told.answer && !fits(call, *told.answer)) told.answer.reset();
-    if (told.answer && told.answer->now != ServerTime{}) {
-      server.time().read(call.asked, told.answer->now, clock_->now());
+  if (reply.kind != Reply::Kind::array) return;
+  const Instant now = clock_->now();
+  if (call.kind == Call::Kind::release || call.kind == Call::Kind::force) {
+    told.release = ReleaseAnswer::parse(reply);
+    if (!told.release || call.kind == Call::Kind::force) return;
+    const HoldId& hold = call.releasing().hold();
+    const Acquisition* const next = call.releasing().successor().get();
+    if (told.release->now != ServerTime{}) {
+      server.time().read(call.asked, told.release->now, now);
     }
-    // What makes no sense does not say that anything was executed.
-    if (!told.answer || !call.is_about_an_attempt()) return;
-    attempts_.answered(call.attempt(), call.epoch);
-    if (!call.leftover) {
-      told.hold = note_grant(call.acquisition().request(), call.asked, *told.answer);
-    }
+    told.release_in_doubt = attempts_.released(hold.attempt, hold.number);
+    if (next == nullptr || !told.release->successor) return;
+    told.looks_later =
+        attempts_.answered(next->request().attempt, told.release->now, server.clock(), now);
+    told.hold = note_grant(next->request(), call.asked, *told.release->successor);
     return;
   }
-  told.release = ReleaseAnswer::parse(reply.text);
-  if (!told.release) return;
-  const HoldId& hold = call.releasing().hold();
-  attempts_.answered(hold.attempt, call.epoch, false);
-  const Acquisition* const next = call.releasing().successor().get();
-  if (call.goes_on) attempts_.answered(next->request().attempt, call.epoch);
-  told.release_in_doubt = attempts_.released(hold.attempt, hold.number);
-  if (next != nullptr && told.release->successor) {
-    told.hold = note_grant(next->request(), call.asked, *told.release->successor);
+  if (call.kind == Call::Kind::renew || call.kind == Call::Kind::list ||
+      call.kind == Call::Kind::queue || call.kind == Call::Kind::ask) {
+    return;
   }
+  told.answer = Answer::parse(reply);
+  if (told.answer && !fits(call, *told.answer)) told.answer.reset();
+  if (!told.answer) return;
+  server.time().read(call.asked, told.answer->now, now);
+  if (!call.is_about_an_attempt()) return;
+  told.looks_later = attempts_.answered(call.attempt(), told.answer->now, server.clock(), now);
+  if (call.leftover) return;
+  told.hold = note_grant(call.acquisition().request(), call.asked, *told.answer);
 }
 
 std::uint64_t RedisBackend::note_grant(const Acquisition::Request& request, Instant asked,
@@ -85,11 +88,17 @@ std::uint64_t RedisBackend::note_grant(const Acquisition::Request& request, Inst
 void RedisBackend::answered(Server& server, const Call& call, const Reply& reply) {
   if (call.kind == Call::Kind::slots) return answered_slots(server, reply);
   if (reply.is_error()) return refused(server, call, reply);
-  if (reply.kind != Reply::Kind::string) return nonsense(server, call);
-  if (call.kind == Call::Kind::renew) return answered_renewal(server, call, reply.text);
+  if (reply.kind != Reply::Kind::array) return nonsense(server, call);
+  if (server.told().looks_later) host_->changed(alarm_);
+  if (call.kind == Call::Kind::renew) return answered_renewal(server, call, reply);
   if (call.kind == Call::Kind::release) return answered_release(server, call);
-  if (call.kind == Call::Kind::list) return answered_list(server, call, reply.text);
-  if (call.kind == Call::Kind::queue) return answered_queue(server, call, reply.text);
+  if (call.kind == Call::Kind::list) return answered_list(server, call, reply);
+  if (call.kind == Call::Kind::queue) return answered_queue(server, call, reply);
+  if (call.kind == Call::Kind::ask) return answered_places(server, call, reply);
+  if (call.kind == Call::Kind::force) {
+    if (!server.told().release) return nonsense(server, call);
+    return answered_force(call, server.told().release->outcome == ReleaseAnswer::Outcome::freed);
+  }
   if (!server.told().answer) return nonsense(server, call);
   const Answer& answer = *server.told().answer;
   switch (call.kind) {
@@ -103,11 +112,12 @@ void RedisBackend::answered(Server& server, const Call& call, const Reply& reply
       return answered_attempt(server, call.shared_acquisition(), call.asked, answer);
     case Call::Kind::inspect: return call.inspection()->answered(answer.holder());
     case Call::Kind::check: return answered_check(server, call);
-    case Call::Kind::force: return answered_force(call, answer);
     case Call::Kind::recall: return answered_recall(call, answer);
     case Call::Kind::release:
+    case Call::Kind::force:
     case Call::Kind::list:
     case Call::Kind::queue:
+    case Call::Kind::ask:
     case Call::Kind::slots:
     case Call::Kind::renew: return;  // above
   }
@@ -137,7 +147,7 @@ void RedisBackend::refused(Server& server, const Call& call, const Reply& reply)
     return;
   }
   const bool final = error.kind == ServerError::Kind::final;
-  error.failure.text += remedy(settings_, reply.text, rights_beside(settings_, call.kind));
+  error.failure.text += remedy(settings_, reply.text, rights_beside(call.kind));
   if (error.kind == ServerError::Kind::elsewhere) {
     if (call.kind != Call::Kind::acquire) put_in_outbox(Calls{call});
     server.commands().drop(error.failure);
@@ -156,6 +166,8 @@ void RedisBackend::refused(Server& server, const Call& call, const Reply& reply)
     // What is written needs memory, and whoever has it written can do without, or say it again.
     const bool unwritten = call.releasing().conclusion() && error.failure.code == Errc::exhausted;
     if (!final && !unwritten) {
+      // The slot of the name may be on its way: then the script may have failed halfway.
+      if (cluster_) attempts_.release_unanswered(call.releasing().hold(), clock_->now());
       // Not done: the library repeats it, if it is the library's.
       if (call.ours) run_again_later(call);
       if (next) next->trouble(error.failure);
@@ -188,7 +200,7 @@ void RedisBackend::fail_protocol(const Call& call, const Failure& why) {
   if (call.kind != Call::Kind::acquire) return;
   // Whatever was meant: the server may have granted it.
   const std::shared_ptr<Acquisition> operation = call.shared_acquisition();
-  attempts_.unanswered(call.attempt(), 0, call.epoch, clock_->now(), operation);
+  note_lost(server_of(call), call, operation);
   cancel_behind(operation);
 }
 
@@ -199,7 +211,7 @@ void RedisBackend::nonsense(Server& server, const Call& call) {
     // come, and is said again by the next connection.
     Calls alone{call};
     // A leftover is noted already: not once more each time, or it would be tried for ever.
-    if (!call.leftover) note_unanswered(alone, clock_->now());
+    if (!call.leftover) note_unanswered(server, alone);
     call.operation->trouble(why);
     keep(server, std::move(alone));
   } else {
@@ -220,19 +232,12 @@ void RedisBackend::answered_attempt(Server& server, const std::shared_ptr<Acquis
                       tell_granted(*operation, grant, noted);
                     });
     }
-    case Answer::Kind::queued: return waits(server, operation, asked, answer);
+    case Answer::Kind::queued:
+    case Answer::Kind::apart: return waits(server, operation, asked, answer);
     case Answer::Kind::busy:
       // Not queued for the lack of an inbox: that will come.
       if (request.wait && !attempts_.is_withdrawn(request.attempt)) {
         return waits(server, operation, asked, answer);
-      }
-      [[fallthrough]];
-    case Answer::Kind::refused:
-      // By a number that another server's connection has gone beyond: see outrun_copies().
-      if (answer.kind == Answer::Kind::refused && cluster_ &&
-          !attempts_.is_withdrawn(request.attempt)) {
-        server.commands().renew();
-        return ask(operation);
       }
       [[fallthrough]];
     case Answer::Kind::held:
@@ -242,6 +247,11 @@ void RedisBackend::answered_attempt(Server& server, const std::shared_ptr<Acquis
       if (redisson(request.mode)) redisson_->stop_waiting(request.name);
       return;
     case Answer::Kind::recorded: return recorded(operation, answer);
+    // Its reply was the next reading of the server's clock.
+    case Answer::Kind::late:
+      if (!attempts_.is_withdrawn(request.attempt)) return ask(operation);
+      operation->busy(std::nullopt);
+      return attempts_.over(request.attempt);
     case Answer::Kind::unlike:
       operation->failed({Errc::misconfigured,
                          request.name + ": the store has " + std::to_string(answer.permits) +
@@ -312,12 +322,17 @@ void RedisBackend::waits(Server& server, const std::shared_ptr<Acquisition>& ope
     return;
   }
   operation->queued(answer.holder());
+  if (queued) attempts_.placed(request.attempt, asked);
   if (queued) probe_inbox(server);
   if (queued && cluster_) listen(server, request);
   if (queued && answer.first && answer.left < core::fallback_period) {
     // Free, and not all who wait were looked at, or dropped: the next look gets further.
     const bool at_once = answer.left.count() == 0;
     attempts_.look_at(request.attempt, at_once ? asked : asked + answer.left + after_the_end);
+    host_->changed(alarm_);
+  }
+  if (answer.kind == Answer::Kind::apart) {
+    attempts_.look_at(request.attempt, asked + while_apart);
     host_->changed(alarm_);
   }
   if (queued && redisson(request.mode)) {
@@ -330,6 +345,27 @@ void RedisBackend::waits(Server& server, const std::shared_ptr<Acquisition>& ope
     operation->failed(why);
     cancel_behind(operation);
   }
+}
+
+void RedisBackend::answered_places(Server& server, const Call& call, const Reply& reply) {
+  const auto& waiters = call.places().waiters();
+  ServerTime at{};
+  const std::vector<std::uint64_t> numbers =
+      parse_codes(reply, "places", core::grant_number_limit - 1, &at);
+  if (numbers.size() != waiters.size()) return nonsense(server, call);
+  const Reading reading{call.asked, at, server.clock()};
+  base::OneByOne each;
+  each([&] { probe_inbox(server); });
+  for (std::size_t i = 0; i < waiters.size(); ++i) {
+    const AttemptId& attempt = waiters[i]->request().attempt;
+    if (attempts_.is_withdrawn(attempt)) continue;
+    if (numbers[i] == 0) {
+      each([&] { ask(waiters[i]); });
+    } else if (const auto early = attempts_.waits(attempt, reading, numbers[i])) {
+      each([&] { believe(waiters[i], *early, reading); });
+    }
+  }
+  each.finish();
 }
 
 void RedisBackend::cancel_behind(const std::shared_ptr<Acquisition>& operation) noexcept {
@@ -379,13 +415,14 @@ Released RedisBackend::outcome_of(ReleaseAnswer::Outcome told, bool before,
   return Released::unknown;
 }
 
-// What it was to forget is forgotten, by this copy or an earlier one, or it is held; or the key was
-// run in between, and the outcome that it has now is asked for anew.
+// The key was run in between: then the record that it has now is to be forgotten. Otherwise the
+// record is forgotten, by this request or an earlier copy of it, or the server keeps it, because
+// the key is held.
 void RedisBackend::answered_recall(const Call& call, const Answer& answer) {
   Recollection& its = *call.recollection();
   if (its.done()) return;  // its caller has gone
   const std::shared_ptr<const Record>& record = answer.record;
-  const bool stays = record->state != KeyState::absent && !record->held &&
+  const bool stays = record->state != KeyState::absent &&
                      (!call.found || call.found->record->number != record->number);
   if (call.copies && record->held && call.found->record->number != record->number) {
     return its.failed(

@@ -50,6 +50,7 @@ struct ReplyReader::Parser {
   std::size_t bytes = 0;  // of the reply that is being read
   std::size_t items = 0;  // the same
   std::string error;
+  bool short_of_memory = false;
 };
 
 ReplyReader::Parser::Parser(ReplyLimits given)
@@ -93,7 +94,8 @@ void* ReplyReader::Parser::create_string(const redisReadTask* task, char* text,
     reply.text.assign(text, size);
     return &reply;
   } catch (const std::exception&) {
-    return nullptr;  // which hiredis takes for "out of memory"
+    self.short_of_memory = true;
+    return nullptr;
   }
 }
 
@@ -111,6 +113,7 @@ void* ReplyReader::Parser::create_array(const redisReadTask* task, Count count) 
     reply.items.resize(size);
     return &reply;
   } catch (const std::exception&) {
+    self.short_of_memory = true;
     return nullptr;
   }
 }
@@ -166,6 +169,8 @@ ReplyReader::Next ReplyReader::next(Reply& reply) {
   if (parser.reader->len == parser.reader->pos) return Next::more;  // as behind most replies
   void* whole = nullptr;
   if (::redisReaderGetReply(parser.reader.get(), &whole) != REDIS_OK) {
+    // The reply is as valid as any, and the next connection may read it.
+    if (parser.short_of_memory) throw std::bad_alloc();
     // One of the texts quotes the byte; who sees the message need not be who may see the bytes.
     const std::string_view words(parser.reader->errstr);
     const bool quotes = words.starts_with("Protocol error");

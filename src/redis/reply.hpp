@@ -23,7 +23,7 @@ struct Reply {
 
 struct ReplyLimits {
   std::size_t bytes = std::size_t{256} << 10U;  ///< of one reply, all its strings together
-  std::size_t items = 1024;                     ///< of one reply, all its levels together
+  std::size_t items = 8192;                     ///< of one reply, all its levels together
 };
 
 /// @thread_safety one thread at a time.
@@ -37,7 +37,8 @@ class ReplyReader {
   ReplyReader& operator=(const ReplyReader&) = delete;
 
   void feed(std::span<const char> bytes);
-  /// Takes the next whole reply out. `broken` (see `error()`) is for ever.
+  /// Takes the next whole reply out. `broken` (see `error()`) is for ever. May throw std::bad_alloc,
+  /// which is for ever, too.
   [[nodiscard]] Next next(Reply& reply);
   /// @return what is wrong, in words, without the bytes themselves.
   [[nodiscard]] const std::string& error() const noexcept;

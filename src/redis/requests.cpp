@@ -13,8 +13,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <initializer_list>
 
 namespace mortise::redis {
 namespace {
@@ -23,26 +21,6 @@ Digits milliseconds(std::chrono::nanoseconds lease) {
   return Digits(static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::milliseconds>(lease).count()));
 }
-
-char flag(bool value) { return value ? '1' : '0'; }
-
-/// One character each, and how long the lock is to be remembered where that is not as usual. No
-/// allocation: part of every request.
-class Flags {
- public:
-  Flags(std::initializer_list<char> flags, int remembered) {
-    for (const char one : flags) text_[size_++] = one;
-    if (remembered == Settings::usually_remembered) return;
-    text_[size_++] = '.';
-    char* const from = text_.data() + size_;
-    size_ += static_cast<std::size_t>(std::to_chars(from, from + 10, remembered).ptr - from);
-  }
-  [[nodiscard]] std::string_view view() const noexcept { return {text_.data(), size_}; }
-
- private:
-  std::array<char, 16> text_{};
-  std::size_t size_ = 0;
-};
 
 std::string_view verb_of(const Passage& passage) { return passage.whole ? "EVAL" : "EVALSHA"; }
 
@@ -87,39 +65,87 @@ void append_our_call(Mode which_of_them, std::string& out, const Settings& setti
                                  std::string_view(key), std::string_view(arguments)...});
 }
 
-// Beside Redisson they wait as others do, in order.
-char queueing_of_ours(const Settings& settings) {
-  const QueueMode mode = settings.queue_mode;
-  return static_cast<char>(mode == QueueMode::redisson ? QueueMode::fair : mode);
-}
-
-/// What an administrator asks of a name, or does to it: in each mode the same script.
-/// @param of_keys the same with the part that a key's record needs
+/// The same for whatever the mode says.
 template <class... Arguments>
-void append_asked(Mode mode, std::string& out, const Settings& settings, const Script& script,
-                  const Script& of_keys, const Passage& passage, std::string_view name,
-                  const Arguments&... arguments) {
-  if (mode == Mode::exclusive) {
-    const Flags flags({static_cast<char>(settings.queue_mode)}, settings.remembered);
-    return append_call(out, settings, script, passage, name, "", flags.view(), arguments...);
+void append_either(Mode mode, std::string& out, const Settings& settings, const Script& script,
+                   const Passage& passage, std::string_view name, const Arguments&... arguments) {
+  if (mode == Mode::exclusive || mode == Mode::shared) {
+    append_call(out, settings, script, passage, name, arguments...);
+  } else {
+    append_our_call(mode, out, settings, script, passage, name, arguments...);
   }
-  const Flags flags({queueing_of_ours(settings)}, settings.remembered);
-  append_our_call(mode, out, settings, mode == Mode::once ? of_keys : script, passage, name, "",
-                  flags.view(), arguments...);
 }
 
-// What a request says of the key's memory, and its label behind that: see scripts/once/record.lua.
-std::string asked_of(const Acquisition::Request& request) {
-  const Memory& memory = *request.memory;
-  const auto keep = static_cast<std::uint64_t>(memory.keep.count());
-  std::string asked;
-  switch (memory.repeat) {
-    case Repeat::after_failure: asked = "f"; break;
-    case Repeat::never: asked = "n"; break;
-    case Repeat::always: asked = "a"; break;
+bool is_beside_redisson(const Settings& settings, Mode mode) {
+  return settings.queue_mode == QueueMode::redisson && mode == Mode::exclusive;
+}
+
+// Readers and permits wait in order next to Redisson, too.
+char order_of(const Settings& settings, Mode mode) {
+  const bool fair = settings.queue_mode == QueueMode::redisson && mode != Mode::exclusive;
+  return static_cast<char>(fair ? QueueMode::fair : settings.queue_mode);
+}
+
+/// When a waiter runs a key that has an outcome.
+char letter_of(Repeat repeat) {
+  switch (repeat) {
+    case Repeat::after_failure: break;
+    case Repeat::never: return 'n';
+    case Repeat::always: return 'a';
   }
-  asked.append(Digits(keep)).append(1, ' ').append(Digits(memory.fingerprint.size()));
-  return asked.append(1, ' ').append(memory.fingerprint).append(request.label);
+  return 'f';
+}
+
+/// What an attempt wants, as it stands in the queue.
+char kind_of(const Settings& settings, const Acquisition::Request& request) {
+  if (request.mode == Mode::once) return letter_of(request.memory->repeat);
+  if (request.mode != Mode::exclusive) return 'r';
+  return is_beside_redisson(settings, request.mode) ? 'x' : 'w';
+}
+
+/// How long a key lives with a hold of that lease, in ms.
+Digits life_with(const Settings& settings, std::chrono::nanoseconds lease) {
+  return Digits(static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::milliseconds>(lease).count() +
+      std::int64_t{settings.remembered} * 1000));
+}
+
+/// The same with one that a waiter gets.
+Digits life_after_handing_over(const Settings& settings) {
+  return life_with(settings, std::chrono::seconds(2));
+}
+
+/// Passes on what a request to take says of an attempt, as acquire.lua lists it.
+template <class Append>
+void with_attempt(const Settings& settings, const Passage& passage,
+                  const Acquisition::Request& request, bool wait, bool hears,
+                  const Append& append) {
+  const AttemptText attempt(request.attempt);
+  const Digits moment(static_cast<std::uint64_t>(passage.void_after.count()));
+  const Digits lease = milliseconds(request.lease);
+  const Digits life = life_with(settings, request.lease);
+  const std::array<char, 4> flags{kind_of(settings, request), order_of(settings, request.mode),
+                                  wait ? '1' : '0',
+                                  passage.arrives ? 'a'
+                                  : hears         ? '1'
+                                                  : '0'};
+  const std::string_view wants(flags.data(), flags.size());
+  if (request.mode == Mode::permit) {
+    append(attempt.view(), moment, lease, life, request.label, wants, "", Digits(request.permits));
+  } else if (request.beside) {
+    append(attempt.view(), moment, lease, life, request.label, wants,
+           AttemptText(*request.beside).view());
+  } else {
+    append(attempt.view(), moment, lease, life, request.label, wants);
+  }
+}
+
+/// The word by which the scripts of keys know that.
+std::string_view arrives(const Passage& passage) noexcept { return passage.arrives ? "a" : ""; }
+
+/// How long the number of a free name is remembered, in ms.
+Digits remembered(const Settings& settings) {
+  return Digits(static_cast<std::uint64_t>(settings.remembered) * 1000);
 }
 
 }  // namespace
@@ -135,8 +161,7 @@ std::string cluster_text(const Script& script) {
   return text;
 }
 
-Requests::Requests(const Settings& settings)
-    : settings_(settings), mode_(static_cast<char>(settings.queue_mode)) {}
+Requests::Requests(const Settings& settings) : settings_(settings) {}
 
 void Requests::subscribe(std::string& out, std::string_view channel) const {
   append_command(out, std::array<std::string_view, 2>{"SUBSCRIBE", channel});
@@ -177,126 +202,100 @@ Failure Requests::check_name(std::string_view name) const {
 
 void Requests::acquire(std::string& out, const Passage& passage,
                        const Acquisition::Request& request, bool wait, bool hears) const {
-  const AttemptText attempt(request.attempt);
-  if (request.mode == Mode::permit) {
-    const Flags flags({queueing_of_ours(settings_), flag(passage.copies), flag(wait), 'p'},
-                      settings_.remembered);
-    const Digits epoch(passage.epoch);
-    append_our_call(Mode::permit, out, settings_, scripts::acquire, passage, request.name,
-                    attempt.view(), flags.view(), epoch, milliseconds(request.lease), request.label,
-                    Digits(request.permits));
-    return;
+  with_attempt(settings_, passage, request, wait, hears, [&](const auto&... words) {
+    append_either(request.mode, out, settings_, scripts::acquire, passage, request.name, words...);
+  });
+}
+
+void Requests::ask(std::string& out, const Passage& passage,
+                   const std::vector<std::shared_ptr<Acquisition>>& waiters) const {
+  std::vector<std::string> texts;  // reserved, so that the views of it stay
+  std::vector<std::string_view> words;
+  texts.reserve(waiters.size() * 2 + 1);
+  words.reserve(waiters.size() * 2 + 3);
+  std::string room;
+  words.push_back(verb_of(passage));
+  words.push_back(words_of(scripts::ask, settings_, passage, room));
+  words.push_back(texts.emplace_back(std::to_string(waiters.size())));
+  for (const auto& each : waiters) {
+    const Acquisition::Request& request = each->request();
+    words.push_back(texts.emplace_back(redis_key(settings_.prefix, request.name, request.mode)));
   }
-  const bool reads = request.mode == Mode::shared;
-  const Flags flags = hears || reads
-                          ? Flags({mode_, flag(passage.copies), flag(wait), reads ? 's' : '1'},
-                                  settings_.remembered)
-                          : Flags({mode_, flag(passage.copies), flag(wait)}, settings_.remembered);
-  const Digits epoch(passage.epoch);
-  const Digits lease = milliseconds(request.lease);
-  const auto append = [&](const auto&... own) {
-    append_call(out, settings_, scripts::acquire, passage, request.name, attempt.view(),
-                flags.view(), epoch, lease, request.label, own...);
-  };
-  if (!request.beside) return append();
-  append(AttemptText(*request.beside).view());
+  for (const auto& each : waiters) {
+    const Acquisition::Request& request = each->request();
+    std::string& place = texts.emplace_back(1, kind_of(settings_, request));
+    words.push_back(place.append(AttemptText(request.attempt).view()));
+  }
+  append_command(out, words);
 }
 
 void Requests::cancel(std::string& out, const Passage& passage,
                       const Acquisition::Request& request) const {
-  const bool ours = request.mode == Mode::once || request.mode == Mode::permit;
-  const char mode = ours ? queueing_of_ours(settings_) : mode_;
   const AttemptText attempt(request.attempt);
-  const Flags flags({mode, flag(passage.copies)}, settings_.remembered);
-  const Digits epoch(passage.epoch);
-  if (request.mode == Mode::permit) {
-    append_our_call(Mode::permit, out, settings_, scripts::cancel, passage, request.name,
-                    attempt.view(), flags.view(), epoch);
-  } else if (request.mode == Mode::once) {
-    append_our_call(Mode::once, out, settings_, scripts::once::cancel, passage, request.name,
-                    attempt.view(), flags.view(), epoch);
-  } else {
-    append_call(out, settings_, scripts::cancel, passage, request.name, attempt.view(),
-                flags.view(), epoch);
+  if (request.mode == Mode::once) {
+    return append_our_call(Mode::once, out, settings_, scripts::once::cancel, passage, request.name,
+                           attempt.view(), arrives(passage));
   }
+  const auto append = [&](const auto&... arrives) {
+    append_either(request.mode, out, settings_, scripts::cancel, passage, request.name,
+                  attempt.view(), life_after_handing_over(settings_), arrives...);
+  };
+  if (!passage.arrives) return append();
+  append("a");
 }
 
 void Requests::begin(std::string& out, const Passage& passage, const Acquisition::Request& request,
                      bool wait, std::uint64_t concluded) const {
+  const Memory& memory = *request.memory;
   const AttemptText attempt(request.attempt);
-  const Flags flags({queueing_of_ours(settings_), flag(passage.copies), flag(wait)},
-                    settings_.remembered);
-  const Digits epoch(passage.epoch);
-  const Digits lease = milliseconds(request.lease);
-  const std::string asked = asked_of(request);
-  const auto append = [&](const auto&... conclusion) {
-    append_our_call(Mode::once, out, settings_, scripts::once::begin, passage, request.name,
-                    attempt.view(), flags.view(), epoch, lease, asked, conclusion...);
-  };
-  if (concluded == 0) return append();
-  append(Digits(concluded));
+  const Digits moment(static_cast<std::uint64_t>(passage.void_after.count()));
+  const Digits keep(static_cast<std::uint64_t>(memory.keep.count()));
+  const Digits number(concluded);
+  const char letter = letter_of(memory.repeat);
+  const std::array<char, 2> waits{wait ? '1' : '0', 'a'};
+  append_our_call(
+      Mode::once, out, settings_, scripts::once::begin, passage, request.name, attempt.view(),
+      moment, milliseconds(request.lease), request.label, std::string_view(&letter, 1), keep,
+      memory.fingerprint, std::string_view(waits.data(), passage.arrives ? 2 : 1),
+      concluded == 0 ? std::string_view() : std::string_view(number), remembered(settings_));
 }
 
 void Requests::conclude(std::string& out, const Passage& passage, const HoldId& hold,
                         const Conclusion* conclusion) const {
-  const char mode = queueing_of_ours(settings_);
-  const HoldText ours(hold.attempt, hold.number);
-  const bool succeeded = conclusion != nullptr && conclusion->state == KeyState::succeeded;
-  const Flags flags =
-      conclusion == nullptr
-          ? Flags({mode, flag(passage.copies)}, settings_.remembered)
-          : Flags({mode, flag(passage.copies), succeeded ? 'Y' : 'F'}, settings_.remembered);
-  const Digits epoch(passage.epoch);
-  const auto append = [&](const auto&... outcome) {
+  const AttemptText attempt(hold.attempt);
+  const auto append = [&](std::string_view letter, std::uint64_t keep, std::string_view bytes) {
     append_our_call(Mode::once, out, settings_, scripts::once::conclude, passage, hold.name,
-                    ours.view(), flags.view(), epoch, outcome...);
+                    attempt.view(), Digits(hold.number), letter, Digits(keep), bytes,
+                    remembered(settings_), arrives(passage));
   };
-  if (conclusion == nullptr) return append();
-  append(Digits(static_cast<std::uint64_t>(conclusion->memory->keep.count())), conclusion->bytes);
+  if (conclusion == nullptr) return append(passage.undoes ? "U" : "", 0, "");
+  append(conclusion->state == KeyState::succeeded ? "Y" : "F",
+         static_cast<std::uint64_t>(conclusion->memory->keep.count()), conclusion->bytes);
 }
 
 void Requests::recall(std::string& out, const Passage& passage, std::string_view key,
                       const Answer* found) const {
-  const Flags flags({queueing_of_ours(settings_)}, settings_.remembered);
-  const auto append = [&](const auto&... which) {
-    append_our_call(Mode::once, out, settings_, scripts::once::recall, passage, key, "",
-                    flags.view(), which...);
+  const auto append = [&](std::string_view number) {
+    append_our_call(Mode::once, out, settings_, scripts::once::recall, passage, key, number);
   };
-  if (found == nullptr) return append();
+  if (found == nullptr) return append("");
   append(Digits(found->record->number));
 }
 
 void Requests::release(std::string& out, const Passage& passage, const HoldId& hold,
-                       const Acquisition::Request* successor, bool wait,
-                       bool copies_of_successor) const {
-  const HoldText ours(hold.attempt, hold.number);
-  const bool permit = hold.mode == Mode::permit;
-  const char mode = permit ? queueing_of_ours(settings_) : mode_;
-  const char ours_to_tell = static_cast<char>(flag(passage.copies) + (passage.heard ? 2 : 0));
-  const bool reads = successor != nullptr && successor->mode != Mode::exclusive;
-  const Flags flags = successor == nullptr ? Flags({mode, ours_to_tell}, settings_.remembered)
-                      : reads
-                          ? Flags({mode, ours_to_tell, flag(wait), flag(copies_of_successor), 's'},
-                                  settings_.remembered)
-                          : Flags({mode, ours_to_tell, flag(wait), flag(copies_of_successor)},
-                                  settings_.remembered);
-  const Digits epoch(passage.epoch);
-  const auto append = [&](const auto&... arguments) {
-    if (permit) {
-      append_our_call(Mode::permit, out, settings_, scripts::release, passage, hold.name,
-                      arguments...);
-    } else {
-      append_call(out, settings_, scripts::release, passage, hold.name, arguments...);
-    }
+                       const Acquisition::Request* successor, bool wait) const {
+  const AttemptText attempt(hold.attempt);
+  const Digits number(hold.number);
+  const Digits life = life_after_handing_over(settings_);
+  const std::array<char, 2> flags{order_of(settings_, hold.mode), passage.arrives ? 'a'
+                                                                  : passage.heard ? '1'
+                                                                                  : '0'};
+  const auto append = [&](const auto&... words) {
+    append_either(hold.mode, out, settings_, scripts::release, passage, hold.name, attempt.view(),
+                  number, life, std::string_view(flags.data(), flags.size()), words...);
   };
-  if (successor == nullptr) return append(ours.view(), flags.view(), epoch);
-  const AttemptText next(successor->attempt);
-  const Digits lease = milliseconds(successor->lease);
-  if (!successor->beside) {
-    return append(ours.view(), flags.view(), epoch, next.view(), lease, successor->label);
-  }
-  append(ours.view(), flags.view(), epoch, next.view(), lease, successor->label,
-         AttemptText(*successor->beside).view());
+  if (successor == nullptr) return append();
+  with_attempt(settings_, passage, *successor, wait, false, append);
 }
 
 void Requests::renew(std::string& out, const Passage& passage,
@@ -304,8 +303,8 @@ void Requests::renew(std::string& out, const Passage& passage,
   const bool both = settings_.queue_mode == QueueMode::redisson;
   std::vector<std::string> texts;  // reserved, so that the views of it stay
   std::vector<std::string_view> words;
-  texts.reserve(items.size() * 3 + 1);
-  words.reserve(items.size() * 4 + 5);
+  texts.reserve(items.size() * 4 + 2);
+  words.reserve(items.size() * 5 + 5);
   words.push_back(verb_of(passage));
   std::string room;
   words.push_back(words_of(scripts::renew, settings_, passage, room));
@@ -314,64 +313,70 @@ void Requests::renew(std::string& out, const Passage& passage,
     const std::string& key =
         texts.emplace_back(redis_key(settings_.prefix, item.hold.name, item.hold.mode));
     words.push_back(key);
-    // A key of `Once`, or a semaphore, has no second one, which the script sees by this.
-    const bool ours = item.hold.mode == Mode::once || item.hold.mode == Mode::permit;
-    if (both) words.push_back(ours ? std::string_view(key) : item.hold.name);
+    if (!both) continue;
+    const bool has_one = is_beside_redisson(settings_, item.hold.mode);
+    words.push_back(has_one ? std::string_view(item.hold.name) : std::string_view(key));
   }
-  words.emplace_back();
-  const Flags flags({mode_}, settings_.remembered);
-  words.push_back(flags.view());
+  words.push_back(texts.emplace_back(remembered(settings_)));
+  words.emplace_back(both ? "2" : "1");
   for (const Renewal::Item& item : items) {
-    words.push_back(texts.emplace_back(HoldText(item.hold.attempt, item.hold.number).view()));
+    words.push_back(texts.emplace_back(AttemptText(item.hold.attempt).view()));
+    words.push_back(texts.emplace_back(Digits(item.hold.number)));
     words.push_back(texts.emplace_back(milliseconds(item.lease)));
   }
   append_command(out, words);
 }
 
 void Requests::inspect(std::string& out, const Passage& passage, std::string_view name) const {
-  const Flags flags({mode_}, settings_.remembered);
-  append_call(out, settings_, scripts::inspect, passage, name, "", flags.view());
+  append_call(out, settings_, scripts::inspect, passage, name, "");
 }
 
 void Requests::check(std::string& out, const Passage& passage) const {
-  const Flags flags({mode_}, settings_.remembered);
-  append_call(out, settings_, scripts::inspect, passage, remote::probed_name, "", flags.view(),
-              "w");
+  append_call(out, settings_, scripts::inspect, passage, remote::probed_name, "write");
 }
 
 void Requests::list(std::string& out, const Passage& passage, const Listing& page,
                     std::string_view cursor) const {
   // As long as others wait for that many: a third of a millisecond, if all are ours.
   constexpr std::size_t most_looks = 100;
-  const bool of_locks = page.mode() == Mode::exclusive;
-  const Flags flags({of_locks ? mode_ : queueing_of_ours(settings_)}, settings_.remembered);
   const std::string pattern = key_pattern(settings_.prefix, page.prefix(), page.mode());
   const Digits looks(std::min(page.limit(), most_looks));
   const Digits prefix(settings_.prefix.size());
+  const bool beside = is_beside_redisson(settings_, page.mode());
   const std::string_view at = cursor.empty() ? std::string_view("0") : cursor;
   std::string room;
   const std::string_view which = words_of(scripts::list, settings_, passage, room);
-  append_command(out, std::array<std::string_view, 8>{verb_of(passage), which, "0", at,
-                                                      flags.view(), pattern, looks, prefix});
+  append_command(
+      out, std::array<std::string_view, 7>{verb_of(passage), which, "0", at, pattern, looks,
+                                           beside ? std::string_view(prefix) : std::string_view()});
 }
 
-void Requests::waiters(std::string& out, const Passage& passage, const QueueLook& look) const {
-  if (look.of()) {
-    return append_asked(look.mode(), out, settings_, scripts::inspect, scripts::once::inspect,
-                        passage, look.name(), Digits(core::number_of(look.of())));
+void Requests::queue(std::string& out, const Passage& passage, const QueueLook& look) const {
+  if (look.mode() == Mode::once) {
+    return append_our_call(Mode::once, out, settings_, scripts::once::queue, passage, look.name(),
+                           Digits(look.of() ? 0 : look.limit()));
   }
-  append_asked(look.mode(), out, settings_, scripts::waiters, scripts::once::waiters, passage,
-               look.name(), Digits(look.limit()));
+  const Digits number(look.of() ? core::number_of(look.of()) : 0);
+  append_either(look.mode(), out, settings_, scripts::queue, passage, look.name(),
+                Digits(look.of() ? 1 : look.limit()),
+                look.of() ? std::string_view(number) : std::string_view());
 }
 
 void Requests::force_release(std::string& out, const Passage& passage,
                              const FoundHold& found) const {
-  const auto append = [&](const auto& which) {
-    append_asked(found.hold.mode, out, settings_, scripts::force_release,
-                 scripts::once::force_release, passage, found.hold.name, which, "1");
+  const Digits number(found.hold.number);
+  const std::string_view which =
+      found.mark.empty() ? std::string_view(number) : std::string_view(found.mark);
+  if (found.hold.mode == Mode::once) {
+    return append_our_call(Mode::once, out, settings_, scripts::once::force_release, passage,
+                           found.hold.name, which, arrives(passage));
+  }
+  const auto append = [&](const auto&... arrives) {
+    append_either(found.hold.mode, out, settings_, scripts::force_release, passage, found.hold.name,
+                  which, life_after_handing_over(settings_), arrives...);
   };
-  if (!found.mark.empty()) return append(found.mark);
-  append(Digits(found.hold.number));
+  if (!passage.arrives) return append();
+  append("a");
 }
 
 }  // namespace mortise::redis

@@ -10,7 +10,7 @@
 #include "redis/scripts.hpp"
 #include "redis/settings.hpp"
 
-#include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,11 +19,11 @@ namespace mortise::redis {
 
 /// How a request travels.
 struct Passage {
-  std::uint64_t epoch = 1;  ///< number of the connection; grows
-  bool copies = false;      ///< of the attempt, sent on older connections, may be on their way
-  bool heard = false;       ///< this client may be counted among those who listen for Redisson
-  bool whole = false;       ///< send the script's text: the server does not know it
+  bool heard = false;    ///< this client may be counted among those who listen for Redisson
+  bool arrives = false;  ///< in a cluster: the slot is on its way to the server that is asked
+  bool whole = false;    ///< send the script's text: the server does not know it
   /// Of a request that takes: the server ignores it after this moment of the server's clock.
+  bool undoes = false;  ///< no client knows of the run of a key that this gives back
   ServerTime void_after{};
 };
 
@@ -35,6 +35,9 @@ class Requests {
   /// @param hears whether this client listens to Redisson's channel of the name
   void acquire(std::string& out, const Passage& passage, const Acquisition::Request& request,
                bool wait, bool hears = false) const;
+  /// Renews the places of several waiters in their queues.
+  void ask(std::string& out, const Passage& passage,
+           const std::vector<std::shared_ptr<Acquisition>>& waiters) const;
   /// Of either.
   void cancel(std::string& out, const Passage& passage, const Acquisition::Request& request) const;
   /// Of a key.
@@ -50,7 +53,7 @@ class Requests {
               const Answer* found) const;
   /// @param successor null = none
   void release(std::string& out, const Passage& passage, const HoldId& hold,
-               const Acquisition::Request* successor, bool wait, bool copies_of_successor) const;
+               const Acquisition::Request* successor, bool wait) const;
   void renew(std::string& out, const Passage& passage,
              const std::vector<Renewal::Item>& items) const;
   void inspect(std::string& out, const Passage& passage, std::string_view name) const;
@@ -59,8 +62,8 @@ class Requests {
   /// @param cursor where it goes on, as that server said; empty = at the beginning
   void list(std::string& out, const Passage& passage, const Listing& page,
             std::string_view cursor) const;
-  /// Asks for one hold only if that is the one to be ended.
-  void waiters(std::string& out, const Passage& passage, const QueueLook& look) const;
+  /// Names one hold only if that is the one to be ended.
+  void queue(std::string& out, const Passage& passage, const QueueLook& look) const;
   void force_release(std::string& out, const Passage& passage, const FoundHold& found) const;
 
   /// Who has which slot of a cluster.
@@ -81,7 +84,6 @@ class Requests {
 
  private:
   const Settings& settings_;
-  const char mode_;
 };
 
 }  // namespace mortise::redis

@@ -58,15 +58,17 @@ std::vector<Trial> trials(const Settings& settings, const std::string& inbox) {
   const auto add = [&](const char* right, std::vector<std::string> words) {
     all.push_back({right, std::move(words)});
   };
+  add("+pttl", {"PTTL", key});
+  add("+zadd", {"ZADD", key, "-", "-"});
+  add("+zrem", {"ZREM", key, "-"});
+  add("+zrange", {"ZRANGE", key, "-", "-"});
+  add("+zscore", {"ZSCORE", key, "-"});
   if (settings.queues) {
     add("+hincrby", {"HINCRBY", key, "-", "-"});
-    add("+pttl", {"PTTL", key});
+    add("+zrank", {"ZRANK", key, "-"});
+    add("+zcard", {"ZCARD", key});
+    add("+zcount", {"ZCOUNT", key, "-", "-"});
   } else {
-    add("+pttl", {"PTTL", key});
-    add("+zadd", {"ZADD", key, "-", "-"});
-    add("+zrem", {"ZREM", key, "-"});
-    add("+zrange", {"ZRANGE", key, "-", "-"});
-    add("+zscore", {"ZSCORE", key, "-"});
     add("+zmscore", {"ZMSCORE", key, "-"});
   }
   if (settings.replicas > 0) add("+wait", {"WAIT", "0", "0"});
@@ -101,9 +103,8 @@ Refused what_is_refused(std::string_view words) noexcept {
   return has(" key") ? Refused::key : Refused::command;
 }
 
-std::string_view rights_beside(const Settings& settings, Call::Kind kind) noexcept {
-  if (kind != Call::Kind::list) return {};
-  return settings.queue_mode == QueueMode::redisson ? "+scan and +exists" : "+scan";
+std::string_view rights_beside(Call::Kind kind) noexcept {
+  return kind == Call::Kind::list ? "+scan" : "";
 }
 
 std::string remedy(std::string_view user, std::string_view right) {

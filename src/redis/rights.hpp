@@ -29,7 +29,7 @@ enum class Refused { nothing, command, key, channel };
 [[nodiscard]] Refused what_is_refused(std::string_view words) noexcept;
 
 /// @return what a script needs beside what all do.
-[[nodiscard]] std::string_view rights_beside(const Settings& settings, Call::Kind kind) noexcept;
+[[nodiscard]] std::string_view rights_beside(Call::Kind kind) noexcept;
 /// @return "; user 'shop' needs +hset", for the end of a message.
 [[nodiscard]] std::string remedy(std::string_view user, std::string_view right);
 /// The same of a refusal by these words; empty where they are none.

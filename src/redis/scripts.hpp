@@ -25,13 +25,14 @@ struct ScriptReplacement {
 // Made by cmake/RedisScripts.cmake, one of each file.
 namespace scripts {
 extern const Script acquire;
+extern const Script ask;
 extern const Script cancel;
 extern const Script force_release;
 extern const Script inspect;
 extern const Script list;
+extern const Script queue;
 extern const Script release;
 extern const Script renew;
-extern const Script waiters;
 extern const std::array<ScriptReplacement, 2> of_cluster;
 /// Of keys with a memory: scripts/once.
 namespace once {
@@ -39,9 +40,8 @@ extern const Script begin;
 extern const Script cancel;
 extern const Script conclude;
 extern const Script force_release;
-extern const Script inspect;
+extern const Script queue;
 extern const Script recall;
-extern const Script waiters;
 }  // namespace once
 }  // namespace scripts
 

@@ -67,13 +67,15 @@ class Server final : private Connection::User {
     std::optional<Answer> answer{};
     std::optional<ReleaseAnswer> release{};
     bool release_in_doubt = false;
-    std::uint64_t hold = 0;  // the number of the attempt's hold, as it is recorded now
+    bool looks_later = false;  // a look at a leftover is due later
+    std::uint64_t hold = 0;    // the number of the attempt's hold, as it is recorded now
 
     /// In place: a new one would have to be written as a whole, and be moved here.
     void forget() noexcept {
       answer.reset();
       release.reset();
       release_in_doubt = false;
+      looks_later = false;
       hold = 0;
     }
   };

@@ -21,7 +21,7 @@ struct Meaning {
 using enum ServerError::Kind;
 
 // By the first words of the reply. The order counts: the first that fits.
-constexpr std::array<Meaning, 29> meanings{{
+constexpr std::array<Meaning, 31> meanings{{
     {"NOSCRIPT", script, Errc::unavailable},
     {"LOADING", passing, Errc::unavailable},
     {"BUSY ", passing, Errc::unavailable},
@@ -31,6 +31,9 @@ constexpr std::array<Meaning, 29> meanings{{
     {"TRYAGAIN", passing, Errc::unavailable},
     {"CLUSTERDOWN", passing, Errc::unavailable},
     {"UNBLOCKED", passing, Errc::unavailable},
+    // A slot is on its way, and one of the keys of a lock is not here.
+    {"ERR Script attempted to access a non local key", passing, Errc::unavailable},
+    {"Script attempted to access a non local key", passing, Errc::unavailable},
     {"OOM", passing, Errc::exhausted},
     {"ERR max number of clients", elsewhere, Errc::exhausted},
     {"READONLY", elsewhere, Errc::unavailable},

@@ -17,7 +17,7 @@
 
 namespace mortise::redis {
 
-/// What a release with waiters does: see scripts/hold.lua.
+/// What a release with waiters does: see scripts/release.lua.
 enum class QueueMode : char { fair = 'f', unfair = 'u', redisson = 'r' };
 
 /// Who is asked where the master is.
@@ -42,8 +42,7 @@ struct Settings {
   bool queues = true;  ///< at the server: a quorum's have none
   int replicas = 0;    ///< that have to have a grant before it is told
   static constexpr int usually_remembered = 3600;
-  int remembered =
-      usually_remembered;  ///< seconds: a name that is not used, see scripts/prelude.lua
+  int remembered = usually_remembered;  ///< seconds: a name that is not used
 
   [[nodiscard]] bool is_cluster() const noexcept { return !seeds.empty(); }
 

@@ -137,7 +137,7 @@ void Witness::ask(std::chrono::milliseconds time, std::uint64_t epoch) {
     append_command(bytes, {words.begin(), words.size()});
     Call call{.kind = Call::Kind::check,
               .tag = static_cast<std::uint32_t>(word),
-              .epoch = epoch,
+              .generation = epoch,
               .time = time + patience};
     return connection_.send(call, bytes) == Connection::Sent::sent;
   };

@@ -7,11 +7,9 @@
 #include <mortise/operation.hpp>
 
 #include "base/mutant.hpp"
-#include "redis/answer.hpp"
+#include "redis/void_moment.hpp"
 
-#include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -31,10 +29,8 @@ class Copies {
   void add(std::uint64_t server, const AttemptId& attempt, redis::ServerTime void_after,
            Instant now) {
     const std::lock_guard lock(mutex_);
-    std::erase_if(moments_, [&](const auto& each) { return now - each.second.noted > life; });
-    Moment& its = moments_[key_of(server, attempt)];
-    its.void_after = std::max(its.void_after, void_after);
-    its.noted = now;
+    std::erase_if(moments_, [&](const auto& each) { return each.second.is_forgotten(now); });
+    moments_[key_of(server, attempt)].extend({.after = void_after, .clock = server, .noted = now});
     any_.store(true);
   }
   /// @return whether there may be such requests of the attempt.
@@ -52,34 +48,21 @@ class Copies {
     const std::lock_guard lock(mutex_);
     const auto found = moments_.find(key_of(server, attempt));
     if (found == moments_.end()) return never;
-    const bool over = at > found->second.void_after || now - found->second.noted > life;
-    if (over || base::mutant("redlock.taken_back_only_once")) {
-      moments_.erase(found);
-      any_.store(!moments_.empty());
-      return never;
-    }
-    const std::chrono::nanoseconds left = found->second.void_after - at;
-    return now + std::min<std::chrono::nanoseconds>(left, longest) + a_moment;
+    const Instant next = found->second.next_try(at, server, now);
+    if (next != never && !base::mutant("redlock.taken_back_only_once")) return next;
+    moments_.erase(found);
+    any_.store(!moments_.empty());
+    return never;
   }
 
  private:
-  // A server's clock may be set back after it told the time. Then what takes the vote back is
-  // repeated now and then, as long as that is remembered.
-  static constexpr std::chrono::minutes life{2};
-  static constexpr std::chrono::seconds longest{2};
-  static constexpr std::chrono::milliseconds a_moment{2};
-
-  struct Moment {
-    redis::ServerTime void_after{};
-    Instant noted{};
-  };
   using Key = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t>;
   static Key key_of(std::uint64_t server, const AttemptId& attempt) noexcept {
     return {server, attempt.client_high, attempt.client_low, attempt.sequence};
   }
 
   mutable std::mutex mutex_;
-  std::map<Key, Moment> moments_;
+  std::map<Key, redis::VoidMoment> moments_;
   std::atomic<bool> any_{false};
 };
 

@@ -170,7 +170,7 @@ void Node::welcome(redis::Connection& connection) {
   }
   lead_inbox(true);
   server_.store(server_of(run_id));
-  epoch_.store(commands_.generation());
+  generation_.store(commands_.generation());
   usable_.store(true);
   // A leader that polls the other servers does not know of this one yet.
   host_.changed(answers_);

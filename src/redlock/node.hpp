@@ -80,11 +80,11 @@ class Node final : private redis::Connection::User {
   /// that will be: between the end of a connection and the notes of what was on its way there
   /// `usable()` may still be read, and by the next one nothing may leave that does not know of
   /// them.
-  [[nodiscard]] std::uint64_t epoch() const noexcept { return epoch_.load(); }
+  [[nodiscard]] std::uint64_t generation() const noexcept { return generation_.load(); }
   /// @return the same of a connection that is there; 0 = none is: that number is the next one's.
-  [[nodiscard]] std::uint64_t epoch_of_what_is_up() const noexcept {
-    const std::uint64_t epoch = commands_.generation();  // first: it grows when one ends
-    return commands_.up() ? epoch : 0;
+  [[nodiscard]] std::uint64_t generation_of_what_is_up() const noexcept {
+    const std::uint64_t generation = commands_.generation();  // first: it grows when one ends
+    return commands_.up() ? generation : 0;
   }
   [[nodiscard]] redis::LoadedScripts& loaded() noexcept { return commands_.loaded(); }
   /// @return whether a call of that kind is on its way there.
@@ -170,7 +170,7 @@ class Node final : private redis::Connection::User {
   std::atomic<bool> attached_{false};
   std::atomic<bool> usable_{false};
   std::atomic<std::uint64_t> server_;
-  std::atomic<std::uint64_t> epoch_{0};
+  std::atomic<std::uint64_t> generation_{0};
   redis::ServerClock clock_;
   std::atomic<bool> listens_{false};
 

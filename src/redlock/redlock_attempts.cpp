@@ -145,7 +145,7 @@ void RedlockBackend::ask_nodes(const std::shared_ptr<QuorumAttempt>& attempt, No
   for (const auto& node : nodes_) {
     if ((nodes & only(node->index())) == 0) continue;
     redis::Call mine = call;
-    mine.epoch = node->epoch();
+    mine.generation = node->generation();
     // Only now: of a connection that broke the copies are noted before the next one is up.
     if (!node->usable()) {
       no_vote(*node, call, node->why());
@@ -155,7 +155,7 @@ void RedlockBackend::ask_nodes(const std::shared_ptr<QuorumAttempt>& attempt, No
     mine.node = node->index();
     mine.since = now;
     mine.script = script_of(call);
-    mine.whole = !node->loaded().has(mine.script, mine.epoch);
+    mine.whole = !node->loaded().has(mine.script, mine.generation);
     // This thread may have stood still since it has asked the one before.
     const Instant sent = clock_->now();
     mine.deadline = sent + time;

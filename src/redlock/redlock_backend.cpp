@@ -224,12 +224,12 @@ void RedlockBackend::check(const std::shared_ptr<Check>& operation) {
 }
 
 bool RedlockBackend::send(Node& node, redis::Call call) {
-  call.epoch = node.epoch();
+  call.generation = node.generation();
   return send_on(node, std::move(call));
 }
 
 bool RedlockBackend::send_to(std::uint64_t server, Node& node, redis::Call call) {
-  call.epoch = node.epoch();  // first: where it leads elsewhere by then, nothing is sent
+  call.generation = node.generation();  // first: where it leads elsewhere by then, nothing is sent
   return node.usable() && node.server() == server && send_on(node, std::move(call));
 }
 
@@ -245,7 +245,7 @@ bool RedlockBackend::send_on(Node& node, redis::Call call) {
         node.clock().at(now) + std::chrono::duration_cast<redis::ServerTime>(call.deadline - now);
   }
   call.script = script_of(call);
-  call.whole = call.whole || !node.loaded().has(call.script, call.epoch);
+  call.whole = call.whole || !node.loaded().has(call.script, call.generation);
   write(bytes, call, node);
   return node.send(std::move(call), bytes) != redis::Connection::Sent::refused;
 }

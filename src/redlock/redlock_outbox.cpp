@@ -72,7 +72,7 @@ void RedlockBackend::tell(redis::Call call) {
 void RedlockBackend::send_outbox(Node& node, bool comes_up) {
   if (!outbox_.any()) return;
   const Instant now = clock_->now();
-  const std::uint64_t epoch = node.epoch();
+  const std::uint64_t generation = node.generation();
   if (!node.usable()) return;
   const std::uint64_t server = node.server();
   const Instant met = comes_up ? whereabouts_.met(server) : Instant::min();
@@ -88,7 +88,7 @@ void RedlockBackend::send_outbox(Node& node, bool comes_up) {
   for (Outbox::Due& one : due) {
     bool left = false;
     // And whole, where the server has said that it does not know the script.
-    one.call.epoch = epoch;
+    one.call.generation = generation;
     each([&] { left = send_on(node, one.call); });
     outbox_.sent(one, left);
   }

@@ -55,7 +55,7 @@ NodeSet RedlockBackend::usable() const noexcept {
 
 void RedlockBackend::begin(Roll& roll) const {
   roll.begin();
-  for (const auto& node : nodes_) roll.connected(node->epoch_of_what_is_up());
+  for (const auto& node : nodes_) roll.connected(node->generation_of_what_is_up());
 }
 
 void RedlockBackend::want_missing(NodeSet usable, bool now) {

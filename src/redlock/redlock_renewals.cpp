@@ -31,7 +31,7 @@ void RedlockBackend::on_renew(Node& node, const Call& call, const VoteReply& rep
   std::vector<Renewal::Item> late;
   Lock lock(renewing->mutex);
   renewing->open &= ~bit;
-  const bool counts = !renewing->roll.newcomer(node.index(), call.epoch) &&
+  const bool counts = !renewing->roll.newcomer(node.index(), call.generation) &&
                       renewing->roll.counts(node.index(), node.server());
   for (std::size_t i = 0; counts && i < codes.size(); ++i) {
     Tally& tally = renewing->tallies[i];
@@ -126,7 +126,7 @@ void RedlockBackend::relock(const Renewal::Item& item, NodeSet nodes) {
     if ((nodes & only(node->index())) == 0) continue;
     // The server is noted first, so that a release that comes now reaches it.
     redis::Call mine = call;
-    mine.epoch = node->epoch();
+    mine.generation = node->generation();
     if (!node->usable()) continue;
     mine.server = node->server();
     mine.node = node->index();

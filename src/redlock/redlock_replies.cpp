@@ -56,7 +56,7 @@ void note_late(QuorumAttempt& attempt, const Node& node, const Call& call, VoteR
   const bool lost =
       attempt.phase == QuorumAttempt::Phase::waiting && attempt.step.load() == step_of(call) + 1;
   const bool joined = (attempt.late & only(index)) != 0;
-  if (!lost || joined || attempt.roll.newcomer(index, call.epoch)) return;
+  if (!lost || joined || attempt.roll.newcomer(index, call.generation)) return;
   if (!attempt.roll.counts(index, node.server())) return;
   if (base::mutant("redlock.hears_none_but_the_holders")) return;
   if (reply.kind == VoteReply::Kind::vote) {
@@ -285,7 +285,7 @@ void RedlockBackend::on_take(Node& node, const Call& call, VoteReply reply) {
   }
   // The hold is to have that vote, too, but may not rest on it.
   const bool joined = (attempt->late & only(index)) != 0 && !base::mutant("redlock.newcomer_votes");
-  if (joined || attempt->roll.newcomer(index, call.epoch)) {
+  if (joined || attempt->roll.newcomer(index, call.generation)) {
     attempt->late |= only(index);
     attempt->round.silent(index);
     return judge(attempt, std::move(lock));

@@ -38,11 +38,8 @@ class RedisClusterTest : public ::testing::Test {
     return redis::lock_key("mortise:", name);
   }
   [[nodiscard]] std::size_t waiting(const std::string& name) {
-    const std::string count =
-        cluster().talk(cluster().master_of(name)).command({"HGET", key(name), "w"}).text;
-    return count.empty() || count.find_first_not_of("0123456789") != std::string::npos
-               ? 0
-               : std::stoul(count);
+    return static_cast<std::size_t>(
+        cluster().talk(cluster().master_of(name)).command({"ZCARD", key(name) + ":queue"}).integer);
   }
   /// @return a name that lies with that master; another one for each number.
   [[nodiscard]] std::string name_of(std::size_t master, std::size_t number = 0) {

@@ -170,10 +170,9 @@ TEST_F(RedisClusterNames, ScriptsAreCalledByTheNameOfTheTextThatIsSent) {
   namespace scripts = redis::scripts;
   for (const redis::Script* const script :
        {&scripts::acquire, &scripts::cancel, &scripts::force_release, &scripts::inspect,
-        &scripts::list, &scripts::release, &scripts::renew, &scripts::waiters,
+        &scripts::ask, &scripts::list, &scripts::queue, &scripts::release, &scripts::renew,
         &scripts::once::begin, &scripts::once::cancel, &scripts::once::conclude,
-        &scripts::once::force_release, &scripts::once::inspect, &scripts::once::recall,
-        &scripts::once::waiters}) {
+        &scripts::once::force_release, &scripts::once::queue, &scripts::once::recall}) {
     const std::string text = redis::cluster_text(*script);
     EXPECT_EQ(talk.expect_ok({"SCRIPT", "LOAD", text}).text, script->cluster_sha) << script->name;
     EXPECT_EQ(text.find("'PUBLISH'"), std::string::npos) << script->name;

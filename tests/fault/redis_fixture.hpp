@@ -29,6 +29,12 @@ using test::RedisTalk;
 
 inline constexpr const char* inboxes = "mortise:inbox:*";
 
+/// A hold as requests name it.
+struct Held {
+  std::string attempt{};
+  std::string number{};
+};
+
 class RedisTest : public ::testing::Test {
  protected:
   void SetUp() override { MORTISE_NEEDS_REDIS_SERVER(); }
@@ -47,16 +53,13 @@ class RedisTest : public ::testing::Test {
   [[nodiscard]] std::string field(const std::string& name, const std::string& which) {
     return server().talk().command({"HGET", key(name), which}).text;
   }
-  /// @return the hold that stands, or the last one, as requests name it; empty = there is none.
-  [[nodiscard]] std::string hold_of(const std::string& name) {
-    const std::string owner = field(name, "o");
-    const std::size_t from = owner.starts_with('0') ? 1 : 0;  // remembered for less than an hour
-    const std::size_t attempt = owner.find(' ') + 1;
-    return owner.substr(from, owner.find(' ', attempt) + 1 - from);
+  /// @return the hold that stands, or the last one; empty = there is none.
+  [[nodiscard]] Held hold_of(const std::string& name) {
+    return {field(name, "owner"), field(name, "number")};
   }
   [[nodiscard]] std::size_t waiting(const std::string& name) {
-    const std::string count = field(name, "w");
-    return count.empty() ? 0 : std::stoul(count);
+    const RedisAnswer count = server().talk().command({"ZCARD", key(name) + ":queue"});
+    return static_cast<std::size_t>(count.integer);
   }
   [[nodiscard]] bool come_to_wait(const std::string& name, std::size_t count = 1) {
     return eventually([&] { return waiting(name) == count; });
@@ -64,28 +67,32 @@ class RedisTest : public ::testing::Test {
   /// @return whether somebody owns the name now, as the library's own script sees it.
   [[nodiscard]] bool is_held(const std::string& name) {
     const RedisAnswer answer = server().talk().expect_ok(
-        {"EVAL", std::string(redis::scripts::inspect.text), "1", key(name), "mortise:inbox:", "f"});
-    return answer.text.starts_with("O");
+        {"EVAL", std::string(redis::scripts::inspect.text), "1", key(name), ""});
+    return answer.items.at(0).text == "held";
   }
   /// @return the attempt that was queued first.
   [[nodiscard]] std::string first_attempt(const std::string& name) {
-    const std::string entry = field(name, "#0");
-    return entry.substr(0, entry.find(' '));
+    const RedisAnswer first = server().talk().command({"ZRANGE", key(name) + ":queue", "0", "0"});
+    return first.items.empty() ? std::string() : first.items.front().text.substr(1);
+  }
+  /// @return when each of those who wait was heard of last, and what is known of them.
+  [[nodiscard]] std::string heard_of(const std::string& name) {
+    return server().talk().command({"HGETALL", key(name) + ":waiters"}).words();
   }
   /// Waits until somebody who stands in the queue is heard of again.
   [[nodiscard]] bool asks_again(const std::string& name) {
-    const auto all = [&] { return server().talk().command({"HGETALL", key(name)}).words(); };
-    const std::string before = all();
-    return eventually([&] { return all() != before; });
+    const std::string before = heard_of(name);
+    return eventually([&] { return heard_of(name) != before; });
   }
-  /// @return what the queue of a name consists of beside its counters: places and waiters.
+  /// @return what the queue of a name consists of: places, and what is known of waiters.
   [[nodiscard]] std::vector<std::string> queued(const std::string& name) {
-    std::vector<std::string> fields;
-    for (const RedisAnswer& one : server().talk().command({"HKEYS", key(name)}).items) {
-      // What begins so tells of late copies, which stay known for a minute.
-      if (one.text.size() > 1 && !one.text.starts_with('!')) fields.push_back(one.text);
+    std::vector<std::string> all;
+    for (const RedisTalk::Command& words :
+         {RedisTalk::Command{"ZRANGE", key(name) + ":queue", "0", "-1"},
+          RedisTalk::Command{"HKEYS", key(name) + ":waiters"}}) {
+      for (const RedisAnswer& one : server().talk().command(words).items) all.push_back(one.text);
     }
-    return fields;
+    return all;
   }
   /// Nobody holds the name, nobody waits, and nothing is left of anybody.
   void expect_free(const std::string& name) {

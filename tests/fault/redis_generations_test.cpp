@@ -90,7 +90,7 @@ class Driven {
     return until([&] { return user.connections == times; });
   }
   [[nodiscard]] static redis::Call call(std::uint64_t generation) {
-    return {.epoch = generation,
+    return {.generation = generation,
             .operation = std::make_shared<Check>(),
             .deadline = Clock::real()->now() + patience};
   }
@@ -177,7 +177,7 @@ TEST_F(RedisGenerations, AreNotEndedByACallThatIsSentLate) {
   ASSERT_TRUE(driven.comes_up());
   static_cast<void>(proxy.freeze(true));
   redis::Call late = redis::Call::check(std::make_shared<Check>(), Clock::real()->now() - 2s);
-  late.epoch = connection.generation();
+  late.generation = connection.generation();
   ASSERT_EQ(connection.send(late, driven.ping), redis::Connection::Sent::sent);
   const Instant sent = Clock::real()->now();
   connection.ready(0, sent);
@@ -220,7 +220,7 @@ class RedisUntold : public RedisTest {
     std::string bytes;
     redis::append_command(bytes, std::array<std::string_view, 1>{"PING"});
     redis::Call call{.tag = tag,
-                     .epoch = connection_->generation(),
+                     .generation = connection_->generation(),
                      .operation = std::make_shared<Check>(),
                      .deadline = Clock::real()->now() + patience};
     return connection_->send(call, bytes);

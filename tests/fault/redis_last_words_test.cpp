@@ -58,7 +58,7 @@ TEST_F(RedisLastWords, AWaiterWhoseClientClosesLeavesTheQueueOfAServerThatStoodS
   waiter.reset();
   server().resume();
   // Not when it was silent for so long that it counts as dead.
-  EXPECT_TRUE(eventually([&] { return waiting("a") == 0; }, 1s)) << field("a", "#0");
+  EXPECT_TRUE(eventually([&] { return waiting("a") == 0; }, 1s)) << heard_of("a");
   EXPECT_EQ(held.release(), Released::released);
 }
 

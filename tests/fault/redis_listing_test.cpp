@@ -45,9 +45,9 @@ TEST_F(RedisListings, TellsNothingOfOthersKeys) {
   for (Lock* const each : {&a, &b, &c}) ASSERT_TRUE(each->try_lock());
   talk.expect_ok({"SET", "mortise:{string}", "x"});
   talk.expect_ok({"LPUSH", "mortise:{list}", "x"});
-  talk.expect_ok({"HSET", "mortise:{hash}", "o", "x", "g", "y"});
-  talk.expect_ok({"HSET", "mortise:{numbers}", "o", "0000000000001 a b", "g", "99999999"});
-  talk.expect_ok({"HSET", "mortise:{{}}", "o", "x"});
+  talk.expect_ok({"HSET", "mortise:{hash}", "owner", "x", "ends", "y"});
+  talk.expect_ok({"HSET", "mortise:{numbers}", "ends", "9000000000000000"});
+  talk.expect_ok({"HSET", "mortise:{{}}", "owner", "x"});
   talk.expect_ok({"SET", "mortise:inbox:x", "x"});
   talk.expect_ok({"SET", "{a}", "x"});
   talk.expect_ok({"SELECT", "2"});
@@ -137,24 +137,30 @@ TEST_F(RedisListings, NamesAsLongAsTheyComeFitOnePage) {
   EXPECT_EQ(all_of(mine, std::string(508, '{')).size(), 200U);
 }
 
-// A page keeps others waiting for as long as its script takes.
+// A page keeps others waiting for as long as its script takes. The server's own time counts: on a
+// loaded machine the script also waits for a processor.
 TEST_F(RedisListings, KeepsTheServerForAMomentAPage) {
   Client mine = client();
   server().talk().expect_ok(
       {"EVAL",
-       "for i = 1, 20000 do redis.call('HSET', 'mortise:{n' .. i .. '}', 'o', "
-       "'0000000000001 a b', 'g', '1') end return 'OK'",
+       "for i = 1, 20000 do redis.call('HSET', 'mortise:{n' .. i .. '}', 'owner', 'a', "
+       "'ends', '1', 'number', '1', 'label', 'b') end return 'OK'",
        "0"});
   RedisTalk talk = server().talk();
+  const auto busy = [&] {
+    auto cpu = talk.info("cpu");
+    return std::stod(cpu.at("used_cpu_user")) + std::stod(cpu.at("used_cpu_sys"));
+  };
   talk.expect_ok({"CONFIG", "RESETSTAT"});
+  const double before = busy();
   EXPECT_EQ(all_of(mine, ""), Names{});
-  const std::string info = talk.expect_ok({"INFO", "commandstats"}).text;
-  // "cmdstat_evalsha:calls=...,usec=...,usec_per_call=432.10,..."
-  const std::size_t at = info.find("usec_per_call=", info.find("cmdstat_evalsha:"));
-  ASSERT_NE(at, std::string::npos) << info;
-  const double each = std::stod(info.substr(at + 14));
+  const double took = busy() - before;
+  auto stats = talk.command_stats();
+  const auto pages = static_cast<double>(stats["evalsha"] + stats["eval"]);
+  ASSERT_GT(pages, 0);
+  const double each = took / pages * 1e6;
   RecordProperty("microseconds_of_a_page", std::to_string(each));
-  EXPECT_LT(each, 3'000) << "with all that a loaded machine adds";
+  EXPECT_LT(each, 3'000);
 }
 
 TEST_F(RedisListings, WhoMayNotScanIsDeniedAndMayLookAtQueues) {

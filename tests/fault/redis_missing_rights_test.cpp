@@ -163,7 +163,7 @@ TEST_F(RedisMissingRights, KeysAreNeededByName) {
 
 TEST_F(RedisMissingRights, MoreIsNeededForWhatOthersDoNotUse) {
   serve(
-      "+select +scan +wait +hexists +hlen +hkeys +del +exists +unsubscribe ~*"
+      "+select +scan +wait +hexists +hlen +hkeys +del +unsubscribe ~*"
       " &redisson_lock__channel:*");
   expect_needs("select", "/2");
   expect_needs("wait", "?replicas=1");
@@ -186,12 +186,12 @@ TEST_F(RedisMissingRights, MoreIsNeededForWhatOthersDoNotUse) {
               [&] { static_cast<void>(shop(redisson).make_lock("a").try_lock_for(3s)); });
   change({"+unsubscribe", "-scan"});
   expect_need("+scan", [&] { static_cast<void>(shop().list("")); });
-  change({"+scan", "-exists"});
+  change({"+scan"});
   held.unlock();
   Client lists = shop(redisson);
   Lock lock = lists.make_lock("c");
   ASSERT_TRUE(lock.try_lock());
-  EXPECT_THAT(failure_of([&] { static_cast<void>(lists.list("")); }).text, HasSubstr("+exists"));
+  EXPECT_EQ(lists.list("").names.size(), 1U);
 }
 
 // Halfway through a script, too: what it has written by then is taken back.

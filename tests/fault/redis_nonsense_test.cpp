@@ -14,10 +14,7 @@ const std::string ping = "*1\r\n$4\r\nPING\r\n";
 class RedisNonsense : public ProxiedRedis<RedisScriptTest> {
  protected:
   /// @return the last `ready_client()`, as the scripts name it: by what it has held.
-  [[nodiscard]] std::string its_id() {
-    const std::string hold = hold_of("first");
-    return hold.substr(hold.find(' ') + 1, 16);
-  }
+  [[nodiscard]] std::string its_id() { return hold_of("first").attempt.substr(0, 16); }
   /// Far sooner than by the lease.
   void expect_freed() {
     EXPECT_TRUE(eventually([&] { return !is_held("a"); }, 4s)) << "held for nobody";
@@ -62,36 +59,11 @@ TEST_F(RedisNonsense, AsTheAnswerToAReleaseHasItReleasedAgain) {
 TEST_F(RedisNonsense, AsTheAnswerToWhatIsGivenBackHasItGivenBackAgain) {
   Client mine = ready_client();
   const std::string orphan = its_id() + "999";
-  const std::string grant = call(redis::scripts::acquire, {orphan, "f00", "1", "20000", ""});
-  ASSERT_TRUE(grant.starts_with("G")) << grant;
+  const Ask tries{.waits = false, .lease = 20'000};
+  ASSERT_EQ(word_of(call(redis::scripts::acquire, asking(orphan, tries, 'w'))), "granted");
   proxy().replace_request(ping);
   const std::string push = "G " + orphan + ' ' + std::to_string(number()) + " 1 20000 " + key("a");
   ASSERT_EQ(server().talk().command({"PUBLISH", "mortise:inbox:" + its_id(), push}).integer, 1);
-  expect_freed();
-}
-
-// A message has decided it, and what it asked for on a connection that broke is executed late.
-// Promise: S5
-TEST_F(RedisNonsense, AsTheAnswerToWhatACopyHasTakenHasItLookedForAgain) {
-  ASSERT_TRUE(acquire('a').starts_with("G"));
-  Client mine = ready_client();
-  Lock lock = mine.make_lock("a", {.lease = 6s});
-  Worker worker;
-  auto served = worker.start([&] { lock.lock(); });
-  ASSERT_TRUE(come_to_wait("a"));
-  proxy().hold_requests(true, Proxy::Connections::commands);
-  ASSERT_TRUE(eventually([&] { return proxy().held() > 0; })) << "it does not ask again";
-  proxy().refuse(true);
-  release();
-  ASSERT_TRUE(comes(served)) << "no message has come";
-  force();
-  ASSERT_TRUE(eventually([&] { return lock.valid_for() == 0ns; }));
-  // Nothing is connected any more: the copy's answer finds nobody.
-  EXPECT_EQ(failure_of([&] { mine.check(3s); }).code, Errc::unavailable);
-  proxy().release_held();
-  ASSERT_TRUE(eventually([&] { return is_held("a"); })) << "the copy has taken nothing";
-  proxy().replace_request(ping, 1);  // behind what looked whether it is connected
-  proxy().refuse(false);
   expect_freed();
 }
 

@@ -17,41 +17,34 @@ class RedisOnceTest : public RedisScriptTest {
  protected:
   static constexpr std::int64_t day = 86'400'000;  // ms
 
-  /// How a request to run the key travels, and what it says.
+  /// What a request to run the key says.
   struct Ask {
-    std::string flags = "f01";
-    int epoch = 1;
+    bool waits = true;
+    bool arrives = false;  // the slot is on its way to the server
     std::int64_t lease = 30'000;
     char repeat = 'f';
     std::int64_t keep = day;
     std::string fingerprint = "print";
     std::string told = {};
+    std::string void_after = "9000000000000000";
   };
 
-  [[nodiscard]] static std::string at(const std::string& name = "a") { return key(name) + "!"; }
+  RedisOnceTest() { at_ += '!'; }
+  [[nodiscard]] const std::string& at() const { return at_; }
   [[nodiscard]] RedisTalk::Command words_of(const redis::Script& script,
                                             const RedisTalk::Command& words) {
-    RedisTalk::Command command{"EVAL", std::string(script.text), "1", at()};
-    command.insert(command.end(), words.begin(), words.end());
-    return command;
-  }
-  std::string call(const redis::Script& script, const RedisTalk::Command& words) {
-    return server().talk().expect_ok(words_of(script, words)).text;
+    return command("EVAL", std::string(script.text), words);
   }
   [[nodiscard]] RedisTalk::Command begin_words(char client, const Ask& ask) {
-    RedisTalk::Command words{
-        attempt(client), ask.flags, std::to_string(ask.epoch), std::to_string(ask.lease),
-        ask.repeat + std::to_string(ask.keep) + " " + std::to_string(ask.fingerprint.size()) + " " +
-            ask.fingerprint + "label of " + client};
-    if (!ask.told.empty()) words.push_back(ask.told);
-    return words_of(redis::scripts::once::begin, words);
+    return words_of(
+        redis::scripts::once::begin,
+        {attempt(client), ask.void_after, std::to_string(ask.lease),
+         std::string("label of ") + client, std::string(1, ask.repeat), std::to_string(ask.keep),
+         ask.fingerprint, std::string(ask.waits ? "1" : "0") + (ask.arrives ? "a" : ""), ask.told,
+         "3600000"});
   }
-  /// The answer must be one that the library understands.
   redis::Answer begin(char client, const Ask& ask) {
-    const std::string text = server().talk().expect_ok(begin_words(client, ask)).text;
-    const auto answer = redis::Answer::parse(text);
-    EXPECT_TRUE(answer) << text;
-    return answer.value_or(redis::Answer());
+    return understood(server().talk().expect_ok(begin_words(client, ask)));
   }
   redis::Answer begin(char client) { return begin(client, Ask()); }
   /// @return the number of the run; 0 = it was not granted
@@ -61,45 +54,36 @@ class RedisOnceTest : public RedisScriptTest {
   }
   std::uint64_t run(char client) { return run(client, Ask()); }
 
-  [[nodiscard]] std::string get(const std::string& which) {
-    return server().talk().command({"HGET", at(), which}).text;
+  [[nodiscard]] static RedisTalk::Command conclude_words(const Held& hold, char letter,
+                                                         const std::string& bytes,
+                                                         std::int64_t keep = day) {
+    return {hold.attempt,         hold.number, std::string(1, letter),
+            std::to_string(keep), bytes,       "3600000"};
   }
-  /// The hold that stands, or the last one.
-  [[nodiscard]] std::string hold() {
-    const std::string owner = get("o");
-    return owner.substr(0, owner.find(' ', owner.find(' ') + 1) + 1);
-  }
-  std::string conclude(const std::string& hold, char letter, const std::string& bytes,
-                       std::int64_t keep = day, char copies = '0') {
-    return call(redis::scripts::once::conclude,
-                {hold, std::string("f") + copies + letter, "1", std::to_string(keep), bytes});
+  std::string conclude(const Held& hold, char letter, const std::string& bytes,
+                       std::int64_t keep = day) {
+    return outcome_of(
+        call(redis::scripts::once::conclude, conclude_words(hold, letter, bytes, keep)));
   }
   std::string succeed(const std::string& bytes) { return conclude(hold(), 'Y', bytes); }
   std::string fail(const std::string& bytes) { return conclude(hold(), 'F', bytes); }
-  std::string give_back() { return call(redis::scripts::once::conclude, {hold(), "f0", "1"}); }
+  std::string give_back() {
+    const Held its = hold();
+    return outcome_of(
+        call(redis::scripts::once::conclude, {its.attempt, its.number, "", "0", "", "3600000"}));
+  }
+  std::string undo(const Held& its) { return conclude(its, 'U', "", 0); }
   mortise::Record recall(const std::string& forget = {}) {
-    RedisTalk::Command words{"", "f"};
-    if (!forget.empty()) words.push_back(forget);
-    const std::string text = call(redis::scripts::once::recall, words);
-    const auto answer = redis::Answer::parse(text);
-    EXPECT_TRUE(answer && answer->record) << text;
-    return answer && answer->record ? *answer->record : mortise::Record();
+    const redis::Answer answer = understood(call(redis::scripts::once::recall, {forget}));
+    EXPECT_TRUE(answer.record);
+    return answer.record ? *answer.record : mortise::Record();
   }
-  /// Of the last grant.
-  [[nodiscard]] std::uint64_t number() {
-    constexpr std::size_t seconds = 8;  // digits, then those of the microseconds
-    const std::string owner = get("o");
-    return std::stoull(owner.substr(0, seconds), nullptr, 16) * 1'000'000 +
-           std::stoull(owner.substr(seconds, 5), nullptr, 16);
+  /// How many wait.
+  [[nodiscard]] long long waiting() {
+    return server().talk().command({"ZCARD", at() + ":queue"}).integer;
   }
-  void set(const std::string& which, const std::string& value) {
-    server().talk().expect_ok({"HSET", at(), which, value});
-  }
-  /// The lease of the hold has run out.
-  void lapse() { set("g", "-4000000000000000"); }
   /// What it was to be remembered for is over.
-  void outlive() { set("k", get("k").substr(0, get("k").find(' ')) + " 1"); }
-  [[nodiscard]] std::int64_t life() { return server().talk().command({"PTTL", at()}).integer; }
+  void outlive() { set("till", "1"); }
   /// @return what comes next, as the library reads it.
   [[nodiscard]] static redis::Push next(RedisTalk& inbox) {
     const auto message = inbox.receive(patience);
@@ -111,6 +95,13 @@ class RedisOnceTest : public RedisScriptTest {
   [[nodiscard]] static bool is_silent(RedisTalk& inbox) { return !inbox.receive(50ms); }
   [[nodiscard]] static AttemptId id(char client) {
     return redis::parse_attempt(attempt(client)).value();
+  }
+
+ private:
+  /// The word of a reply that the library understands.
+  [[nodiscard]] static std::string outcome_of(const RedisAnswer& answer) {
+    EXPECT_TRUE(redis::ReleaseAnswer::parse(reply_of(answer))) << answer.words();
+    return answer.items.empty() ? std::string() : answer.items.front().text;
   }
 };
 

@@ -105,7 +105,7 @@ TEST_F(RedisOnceFaults, ForgottenScriptsCostARoundTripAndNothingElse) {
     auto waits =
         std::async(std::launch::async, [&] { return other.make_once("key").run(never_run); });
     ASSERT_TRUE(eventually([&] {
-      return !server().talk().command({"HGET", key("key") + "!", "w"}).is_nil();
+      return server().talk().command({"ZCARD", key("key") + "!:queue"}).integer == 1;
     }));
     forget();
     expect_success(run.succeed("done"), "done", round);
@@ -141,6 +141,28 @@ TEST_F(RedisOnceFaults, ABeginningThatArrivesAfterItsOutcomeRunsNothing) {
   mortise::Run next = other.make_once("b", {.wait = 0s}).begin();
   ASSERT_TRUE(next) << "it is kept for nobody";
   EXPECT_EQ(next.number(), 2U);
+}
+
+// It arrives in time to run the key again, and its client has given up.
+// Promise: O3
+TEST_F(RedisOnceFaults, ABeginningInDoubtThatArrivesLeavesTheOutcomeThatStood) {
+  Client other = client();
+  mortise::Run failing = other.make_once("a").begin();
+  ASSERT_TRUE(failing);
+  EXPECT_EQ(failing.fail("no").state(), KeyState::failed);
+  Client mine = ready_client();
+  keep_requests();
+  const std::uint64_t before = scripts();
+  std::error_code ec;
+  EXPECT_FALSE(mine.make_once("a", {.wait = 50ms, .lease = 20s}).begin(ec));
+  EXPECT_EQ(ec, Errc::in_doubt) << ec.message();
+  ASSERT_TRUE(eventually([&] { return scripts() > before; })) << "it is not taken back";
+  deliver();
+  EXPECT_TRUE(eventually([&] { return other.make_once("a").look().state() == KeyState::failed; }));
+  const Outcome outcome = other.make_once("a").look();
+  EXPECT_EQ(outcome.reason(), "no");
+  EXPECT_EQ(outcome.number(), 1U);
+  EXPECT_EQ(other.make_once("a", {.repeat = Repeat::never}).run(never_run).reason(), "no");
 }
 
 // Promise: O2

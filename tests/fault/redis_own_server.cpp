@@ -36,9 +36,9 @@ class OwnRedis final : public OwnServer {
   }
   [[nodiscard]] Client administrator(const Proxy& way) const override { return Client(way.url()); }
   [[nodiscard]] std::string place(const std::string& name) override {
-    const std::string entry =
-        server_.talk().command({"HGET", redis::lock_key("mortise:", name), "#0"}).text;
-    return entry.substr(0, entry.find(' '));
+    const std::string queue = redis::lock_key("mortise:", name) + ":queue";
+    const auto first = server_.talk().command({"ZRANGE", queue, "0", "0"}).items;
+    return first.empty() ? std::string() : first.front().text;
   }
 
  private:

@@ -10,92 +10,85 @@
 namespace mortise::fault {
 namespace {
 
-using ::testing::MatchesRegex;
-
 class RedisQueue : public RedisScriptTest {
  protected:
   void wait(std::string_view clients) {
-    for (const char client : clients) ASSERT_TRUE(acquire(client).starts_with("Q")) << client;
+    for (const char client : clients) ASSERT_EQ(acquire(client), "queued") << client;
   }
   /// It asks again. @return whether it is told that nobody waits in front of it
-  [[nodiscard]] bool is_first(char client, const std::string& flags = "f01") {
-    const std::string answer = acquire(client, {.flags = flags});
-    EXPECT_TRUE(answer.starts_with("Q")) << answer;
-    std::size_t at = 0;
-    for (int words = 0; words < 3; ++words) at = answer.find(' ', at) + 1;
-    return answer.at(at) == '1';
+  [[nodiscard]] bool is_first(char client, const Ask& its) {
+    const redis::Answer answer = ask(client, its);
+    EXPECT_EQ(answer.kind, redis::Answer::Kind::queued);
+    return answer.first;
   }
-  void last_heard_of(int place, std::string who, const std::string& when) {
-    set("#" + std::to_string(place), who.append(" ").append(when).append(" 30000 "));
-  }
+  [[nodiscard]] bool is_first(char client) { return is_first(client, {}); }
   /// Behind a's hold: b, then many who gave up, then y.
-  void wait_around_a_gap(char mode) {
-    const std::string flags = std::string(1, mode) + "01";
-    ASSERT_TRUE(acquire('a', {.flags = flags}).starts_with("G"));
-    ASSERT_TRUE(acquire('b', {.flags = flags}).starts_with("Q"));
+  void wait_around_a_gap(const Ask& its) {
+    ASSERT_EQ(acquire('a', its), "granted");
+    ASSERT_EQ(acquire('b', its), "queued");
     std::vector<RedisTalk::Command> come;
     std::vector<RedisTalk::Command> go;
     for (int i = 0; i < 900; ++i) {
       const std::string who = std::string(16, 'd') + std::to_string(i);
-      come.push_back({who, flags, "1", "30000", ""});
-      go.push_back({who, std::string(1, mode) + "0", "1"});
+      come.push_back(asking(who, its, 'w'));
+      go.push_back({who, life_of_next});
     }
-    static_cast<void>(call_all(redis::scripts::acquire, come));
-    ASSERT_TRUE(acquire('y', {.flags = flags}).starts_with("Q"));
-    static_cast<void>(call_all(redis::scripts::cancel, go));
+    static_cast<void>(call_all(redis::scripts::acquire, come, its.keyed));
+    ASSERT_EQ(acquire('y', its), "queued");
+    static_cast<void>(call_all(redis::scripts::cancel, go, its.keyed));
     // As those do each second who live.
-    ASSERT_TRUE(acquire('b', {.flags = flags}).starts_with("Q"));
-    ASSERT_TRUE(acquire('y', {.flags = flags}).starts_with("Q"));
+    ASSERT_EQ(acquire('b', its), "queued");
+    ASSERT_EQ(acquire('y', its), "queued");
     ASSERT_EQ(waiting("a"), 2U);
   }
   /// Many that have no inbox any more.
   void deaf(int count, const std::string& contact) {
     for (int i = 0; i < count; ++i) {
       const std::string who = std::string(16, 'd') + std::to_string(i);
-      static_cast<void>(call(redis::scripts::acquire, {who, "f01", "1", "30000", ""}));
-      if (!contact.empty()) last_heard_of(i, who, contact);
+      static_cast<void>(call(redis::scripts::acquire, asking(who, {}, 'w')));
+      if (!contact.empty()) set_heard(who, contact);
     }
   }
 };
 
 TEST_F(RedisQueue, IsServedInOrderAndCountsItsWaiters) {
   const RedisTalk hears = listen("bcd");
-  ASSERT_TRUE(acquire('a').starts_with("G"));
+  ASSERT_EQ(acquire('a'), "granted");
   ASSERT_NO_FATAL_FAILURE(wait("bcd"));
   std::size_t left = 3;
   for (const char next : {'b', 'c', 'd'}) {
     EXPECT_EQ(waiting("a"), left--);
-    ASSERT_EQ(release(), "F");
+    ASSERT_EQ(release(), "freed");
     EXPECT_TRUE(holds(next)) << next;
     if (next != 'd') {
       EXPECT_TRUE(is_first(static_cast<char>(next + 1))) << next;
     }
   }
-  EXPECT_EQ(get("w"), "") << "the quick way is closed";
-  ASSERT_EQ(release(), "F");
+  EXPECT_EQ(get("crowd"), "") << "the short way is closed";
+  ASSERT_EQ(release(), "freed");
   expect_free("a");
 }
 
 // Promise: L5
 TEST_F(RedisQueue, KeepsThePlaceOfWhoHasNoInboxJustNow) {
   const RedisTalk hears = listen("c");
-  ASSERT_TRUE(acquire('a').starts_with("G"));
+  ASSERT_EQ(acquire('a'), "granted");
   ASSERT_NO_FATAL_FAILURE(wait("bc"));
-  ASSERT_EQ(release(), "F");
+  ASSERT_EQ(release(), "freed");
   EXPECT_TRUE(holds('c'));
   EXPECT_EQ(waiting("a"), 1U);
   const RedisTalk also = listen("b");
-  ASSERT_EQ(release(), "F");
+  ASSERT_EQ(release(), "freed");
   EXPECT_TRUE(holds('b'));
 }
 
 TEST_F(RedisQueue, KeepsAllWhereNobodyHasAnInbox) {
-  ASSERT_TRUE(acquire('a').starts_with("G"));
+  ASSERT_EQ(acquire('a'), "granted");
   ASSERT_NO_FATAL_FAILURE(wait("b"));
-  ASSERT_EQ(release(), "F");
+  ASSERT_EQ(release(), "freed");
   EXPECT_FALSE(is_held("a"));
   EXPECT_EQ(waiting("a"), 1U);
-  EXPECT_TRUE(acquire('b').starts_with("G"));
+  EXPECT_EQ(acquire('b'), "granted");
   EXPECT_EQ(waiting("a"), 0U);
 }
 
@@ -103,52 +96,52 @@ TEST_F(RedisQueue, KeepsAllWhereNobodyHasAnInbox) {
 // Promise: L5
 TEST_F(RedisQueue, IsNotPassedByWhoComesWhileManyCanNotBeTold) {
   const RedisTalk hears = listen("b");
-  ASSERT_TRUE(acquire('a').starts_with("G"));
+  ASSERT_EQ(acquire('a'), "granted");
   deaf(70, "");
   ASSERT_NO_FATAL_FAILURE(wait("b"));
-  ASSERT_EQ(release(), "F");
-  EXPECT_TRUE(acquire('c', {.flags = "f00"}).starts_with("B"));
+  ASSERT_EQ(release(), "freed");
+  EXPECT_EQ(acquire('c', {.waits = false}), "busy");
   EXPECT_FALSE(is_held("a"));
 }
 
 TEST_F(RedisQueue, LosesItsDeadAFewAtATime) {
-  ASSERT_TRUE(acquire('a').starts_with("G"));
+  ASSERT_EQ(acquire('a'), "granted");
   deaf(70, "1000000");
-  ASSERT_EQ(release(), "F");
+  ASSERT_EQ(release(), "freed");
   EXPECT_EQ(waiting("a"), 6U) << "one script takes so long for 64, and all others wait";
-  EXPECT_TRUE(acquire('c').starts_with("G"));
+  EXPECT_EQ(acquire('c'), "granted");
   EXPECT_EQ(waiting("a"), 0U);
 }
 
 // Its process stands still, or is gone, and somebody who watches reads along.
 TEST_F(RedisQueue, LosesWhoIsSilentAlthoughHisInboxIsRead) {
   const RedisTalk hears = listen("bc");
-  ASSERT_TRUE(acquire('a').starts_with("G"));
+  ASSERT_EQ(acquire('a'), "granted");
   ASSERT_NO_FATAL_FAILURE(wait("bc"));
-  last_heard_of(0, attempt('b'), "1000000");
-  ASSERT_EQ(release(), "F");
+  set_heard(attempt('b'), "1000000");
+  ASSERT_EQ(release(), "freed");
   EXPECT_TRUE(holds('c'));
   EXPECT_EQ(waiting("a"), 0U);
 }
 
 TEST_F(RedisQueue, KeepsWhoAsksAgain) {
   const RedisTalk hears = listen("b");
-  ASSERT_TRUE(acquire('a').starts_with("G"));
+  ASSERT_EQ(acquire('a'), "granted");
   ASSERT_NO_FATAL_FAILURE(wait("b"));
-  last_heard_of(0, attempt('b'), "1000000");
+  set_heard(attempt('b'), "1000000");
   ASSERT_NO_FATAL_FAILURE(wait("b"));
   EXPECT_EQ(waiting("a"), 1U);
-  ASSERT_EQ(release(), "F");
+  ASSERT_EQ(release(), "freed");
   EXPECT_TRUE(holds('b'));
 }
 
 // It needs no message and no provisional lease: it has an answer.
 TEST_F(RedisQueue, ServesWhoAsksWithHisWholeLease) {
   RedisTalk hears = listen("b");
-  ASSERT_TRUE(acquire('a').starts_with("G"));
+  ASSERT_EQ(acquire('a'), "granted");
   ASSERT_NO_FATAL_FAILURE(wait("b"));
   lapse();
-  EXPECT_TRUE(acquire('b').starts_with("G"));
+  EXPECT_EQ(acquire('b'), "granted");
   EXPECT_TRUE(lasts(30'000));
   EXPECT_EQ(waiting("a"), 0U);
   EXPECT_FALSE(hears.receive(100ms));
@@ -157,21 +150,21 @@ TEST_F(RedisQueue, ServesWhoAsksWithHisWholeLease) {
 // It would believe it, and the next one, too.
 TEST_F(RedisQueue, IsToldNothingThatTheServerRefusesToNote) {
   RedisTalk hears = listen("b");
-  ASSERT_TRUE(acquire('a').starts_with("G"));
+  ASSERT_EQ(acquire('a'), "granted");
   ASSERT_NO_FATAL_FAILURE(wait("b"));
   lapse();
   server().talk().expect_ok({"CONFIG", "SET", "min-replicas-to-write", "1"});
   EXPECT_THROW(acquire('c'), test::RedisTalkError);
-  EXPECT_THROW(renew(hold()), test::RedisTalkError);
+  EXPECT_THROW(release(), test::RedisTalkError);
   EXPECT_FALSE(hears.receive(100ms));
   server().talk().expect_ok({"CONFIG", "SET", "min-replicas-to-write", "0"});
-  EXPECT_TRUE(acquire('c').starts_with("Q"));
+  EXPECT_EQ(acquire('c'), "queued");
   EXPECT_TRUE(holds('b'));
 }
 
 TEST_F(RedisQueue, TellsItsFirst) {
   const RedisTalk hears = listen("bcdef");
-  ASSERT_TRUE(acquire('a').starts_with("G"));
+  ASSERT_EQ(acquire('a'), "granted");
   ASSERT_NO_FATAL_FAILURE(wait("bcde"));
   EXPECT_TRUE(is_first('b'));
   EXPECT_FALSE(is_first('c'));
@@ -179,7 +172,7 @@ TEST_F(RedisQueue, TellsItsFirst) {
   static_cast<void>(cancel('b'));
   EXPECT_TRUE(is_first('d')) << "those in front have left";
   static_cast<void>(cancel('e'));
-  ASSERT_EQ(release(), "F");
+  ASSERT_EQ(release(), "freed");
   ASSERT_TRUE(holds('d'));
   ASSERT_NO_FATAL_FAILURE(wait("f"));
   EXPECT_TRUE(is_first('f')) << "the last of those before has left";
@@ -192,24 +185,24 @@ TEST_F(RedisQueue, TellsWhoWaitsBehindAPlaceThatWasLeft) {
     const auto push = hears.receive(patience);
     return push ? push->items.back().text : std::string("nobody");
   };
-  const auto waits = [&](char client) { return acquire(client, {.flags = "u01"}); };
-  ASSERT_TRUE(waits('a').starts_with("G"));
-  for (const char client : {'b', 'c', 'd'}) ASSERT_TRUE(waits(client).starts_with("Q"));
-  static_cast<void>(cancel('c', "u0"));
-  ASSERT_EQ(release("u0"), "F");
+  const auto waits = [&](char client) { return acquire(client, {.order = 'u'}); };
+  ASSERT_EQ(waits('a'), "granted");
+  for (const char client : {'b', 'c', 'd'}) ASSERT_EQ(waits(client), "queued");
+  static_cast<void>(cancel('c'));
+  ASSERT_EQ(release('u'), "freed");
   EXPECT_EQ(told(), "L " + attempt('b') + " " + key("a"));
-  ASSERT_TRUE(waits('b').starts_with("G"));
-  ASSERT_EQ(release("u0"), "F");
+  ASSERT_EQ(waits('b'), "granted");
+  ASSERT_EQ(release('u'), "freed");
   EXPECT_EQ(told(), "L " + attempt('d') + " " + key("a"));
 }
 
 TEST_F(RedisQueue, TellsTheFirstWhoLivesAndCanBeTold) {
   RedisTalk hears = listen("bd");
-  const auto waits = [&](char client) { return acquire(client, {.flags = "u01"}); };
-  ASSERT_TRUE(waits('a').starts_with("G"));
-  for (const char client : {'b', 'c', 'd'}) ASSERT_TRUE(waits(client).starts_with("Q"));
-  last_heard_of(0, attempt('b'), "1000000");
-  ASSERT_EQ(release("u0"), "F");
+  const auto waits = [&](char client) { return acquire(client, {.order = 'u'}); };
+  ASSERT_EQ(waits('a'), "granted");
+  for (const char client : {'b', 'c', 'd'}) ASSERT_EQ(waits(client), "queued");
+  set_heard(attempt('b'), "1000000");
+  ASSERT_EQ(release('u'), "freed");
   const auto push = hears.receive(patience);
   ASSERT_TRUE(push);
   EXPECT_EQ(push->items.back().text, "L " + attempt('d') + " " + key("a"));
@@ -219,40 +212,29 @@ TEST_F(RedisQueue, TellsTheFirstWhoLivesAndCanBeTold) {
 // Of the lease that is asked for with the release, the waiter's part is a provisional lease.
 TEST_F(RedisQueue, HandsOverAProvisionalLease) {
   const RedisTalk hears = listen("bc");
-  ASSERT_TRUE(acquire('a').starts_with("G"));
+  ASSERT_EQ(acquire('a'), "granted");
   ASSERT_NO_FATAL_FAILURE(wait("bc"));
-  ASSERT_EQ(release(), "F");
+  ASSERT_EQ(release(), "freed");
   EXPECT_TRUE(lasts(2'000));
   lapse();
-  ASSERT_EQ(renew(hold()), "0");
+  ASSERT_EQ(acquire('d', {.waits = false}), "busy");
   ASSERT_TRUE(holds('c'));
   EXPECT_TRUE(lasts(2'000));
 }
 
 // Promise: L2
 TEST_F(RedisQueue, IsServedByWhateverComesAfterAHoldHasLapsed) {
-  const std::string forged = attempt('z') + " 1";
+  const Held forged{attempt('z'), "1"};
   const std::vector<std::pair<const char*, std::function<void()>>> ways{
-      {"a look",
-       [&] {
-         static_cast<void>(call(redis::scripts::inspect, {"", "f"}));
-       }},
-      {"a renewal", [&] { EXPECT_EQ(renew(hold()), "0"); }},
-      {"another's renewal", [&] { EXPECT_EQ(renew(forged), "0"); }},
-      {"a release that is slow", [&] { EXPECT_EQ(release("f1", 2), "L"); }},
-      {"another's release",
-       [&] {
-         EXPECT_EQ(call(redis::scripts::release, {forged, "f0", "1"}), "N");
-       }},
-      {"a try", [&] { EXPECT_TRUE(acquire('z', {.flags = "f00"}).starts_with("B")); }},
-      {"a cancel", [&] { EXPECT_TRUE(cancel('z').starts_with("B")); }},
-      {"an administrator", [&] {
-         EXPECT_TRUE(call(redis::scripts::force_release, {"", "f", "1"}).starts_with("E"));
-       }}};
+      {"its release", [&] { EXPECT_EQ(release(), "lapsed"); }},
+      {"another's release", [&] { EXPECT_EQ(release_of(forged), "none"); }},
+      {"a try", [&] { EXPECT_EQ(acquire('z', {.waits = false}), "busy"); }},
+      {"a cancel", [&] { EXPECT_EQ(cancel('z'), "busy"); }},
+      {"an administrator", [&] { EXPECT_EQ(force("1"), "none"); }}};
   const RedisTalk hears = listen("b");
   for (const auto& [about, script] : ways) {
     server().talk().expect_ok({"FLUSHALL"});
-    ASSERT_TRUE(acquire('a').starts_with("G"));
+    ASSERT_EQ(acquire('a'), "granted");
     ASSERT_NO_FATAL_FAILURE(wait("b"));
     lapse();
     script();
@@ -263,18 +245,17 @@ TEST_F(RedisQueue, IsServedByWhateverComesAfterAHoldHasLapsed) {
 
 TEST_F(RedisQueue, OfModeUnfairIsServedByTheSixteenthRelease) {
   RedisTalk hears = listen("b");
-  ASSERT_TRUE(acquire('a', {.flags = "u01"}).starts_with("G"));
-  ASSERT_TRUE(acquire('b', {.flags = "u01"}).starts_with("Q"));
+  ASSERT_EQ(acquire('a', {.order = 'u'}), "granted");
+  ASSERT_EQ(acquire('b', {.order = 'u'}), "queued");
   for (int i = 1; i < 16; ++i) {
-    ASSERT_EQ(release("u0"), "F");
-    EXPECT_EQ(get("g"), "") << i;  // to ask for the holder would give it to the waiter
+    ASSERT_EQ(release('u'), "freed");
+    EXPECT_EQ(get("ends"), "") << i;  // to ask for the holder would give it to the waiter
     const auto push = hears.receive(patience);
     ASSERT_TRUE(push) << i;
     EXPECT_THAT(push->items.back().text, HasSubstr("L " + attempt('b'))) << "it may look";
-    EXPECT_TRUE(acquire('a', {.flags = "u01"}).starts_with("G"))
-        << "newcomers may be quicker " << i;
+    EXPECT_EQ(acquire('a', {.order = 'u'}), "granted") << "newcomers may be quicker " << i;
   }
-  ASSERT_EQ(release("u0"), "F");
+  ASSERT_EQ(release('u'), "freed");
   EXPECT_TRUE(holds('b'));
 }
 
@@ -282,23 +263,23 @@ TEST_F(RedisQueue, OfModeUnfairIsServedByTheSixteenthRelease) {
 // whoever gave up costs the others no look.
 TEST_F(RedisQueue, IsNoLongerForThoseWhoGaveUp) {
   const RedisTalk hears = listen("y");
-  ASSERT_NO_FATAL_FAILURE(wait_around_a_gap('f'));
-  ASSERT_TRUE(cancel('b').starts_with("B"));
+  ASSERT_NO_FATAL_FAILURE(wait_around_a_gap({}));
+  ASSERT_EQ(cancel('b'), "busy");
   ASSERT_EQ(waiting("a"), 1U);
   EXPECT_TRUE(is_first('y'));
-  ASSERT_EQ(release(), "F");
+  ASSERT_EQ(release(), "freed");
   EXPECT_TRUE(holds('y'));
 }
 
 TEST_F(RedisQueue, OfModeUnfairIsNoLongerForThoseWhoGaveUp) {
   RedisTalk hears = listen("by");
-  ASSERT_NO_FATAL_FAILURE(wait_around_a_gap('u'));
+  ASSERT_NO_FATAL_FAILURE(wait_around_a_gap({.order = 'u'}));
   for (const char next : {'b', 'y'}) {
-    ASSERT_EQ(release("u0"), "F");
+    ASSERT_EQ(release('u'), "freed");
     const auto push = hears.receive(patience);
     ASSERT_TRUE(push) << next;
     EXPECT_EQ(push->items.back().text, "L " + attempt(next) + " " + key("a"));
-    ASSERT_TRUE(acquire(next, {.flags = "u01"}).starts_with("G"));
+    ASSERT_EQ(acquire(next, {.order = 'u'}), "granted");
   }
 }
 
@@ -306,55 +287,94 @@ TEST_F(RedisQueue, OfModeUnfairIsNoLongerForThoseWhoGaveUp) {
 // and is not taken for one of Redisson's, for whom a release would keep the lock.
 TEST_F(RedisQueue, OfModeRedissonIsNoLongerForThoseWhoGaveUp) {
   RedisTalk hears = listen("by");
-  ASSERT_NO_FATAL_FAILURE(wait_around_a_gap('r'));
-  ASSERT_EQ(release("r0"), "F");
+  ASSERT_NO_FATAL_FAILURE(wait_around_a_gap({.keyed = true}));
+  ASSERT_EQ(release('r'), "freed");
   ASSERT_TRUE(holds('b'));
-  EXPECT_TRUE(is_first('y', "r01"));
+  EXPECT_TRUE(is_first('y', {.keyed = true}));
   hears.expect_ok({"SUBSCRIBE", "redisson_lock__channel:{a}"});
-  EXPECT_TRUE(is_first('y', "r011"));
-  ASSERT_EQ(release("r0"), "F");
+  EXPECT_TRUE(is_first('y', {.keyed = true, .hears = true}));
+  ASSERT_EQ(release('r'), "freed");
   EXPECT_TRUE(holds('y'));
 }
 
 // And while one of Redisson's listens, each release tells the first of ours to look.
 TEST_F(RedisQueue, OfModeRedissonTellsWhoWaitsBehindThoseWhoGaveUp) {
   RedisTalk hears = listen("y");
-  ASSERT_NO_FATAL_FAILURE(wait_around_a_gap('r'));
+  ASSERT_NO_FATAL_FAILURE(wait_around_a_gap({.keyed = true}));
   lapse();
-  ASSERT_TRUE(acquire('b', {.flags = "r01"}).starts_with("G"));
+  ASSERT_EQ(acquire('b', {.keyed = true}), "granted");
   RedisTalk redisson = server().talk();
   redisson.expect_ok({"SUBSCRIBE", "redisson_lock__channel:{a}"});
-  ASSERT_EQ(release("r0"), "F");
+  ASSERT_EQ(release('r'), "freed");
   const auto push = hears.receive(patience);
   ASSERT_TRUE(push);
   EXPECT_EQ(push->items.back().text, "L " + attempt('y') + " " + key("a"));
 }
 
-TEST_F(RedisQueue, DoesNotGrowByThoseWhoComeAndGoAtItsEnd) {
-  ASSERT_TRUE(acquire('a').starts_with("G"));
+TEST_F(RedisQueue, LeavesNothingOfThoseWhoComeAndGo) {
+  ASSERT_EQ(acquire('a'), "granted");
   ASSERT_NO_FATAL_FAILURE(wait("b"));
-  const std::string end = get("t");
+  const std::size_t of_one = queued("a").size();
   for (int i = 0; i < 20; ++i) {
     ASSERT_NO_FATAL_FAILURE(wait("cde"));
-    for (const char who : {'d', 'e', 'c'}) ASSERT_TRUE(cancel(who).starts_with("B"));
+    for (const char who : {'d', 'e', 'c'}) ASSERT_EQ(cancel(who), "busy");
   }
-  EXPECT_EQ(get("t"), end);
-  ASSERT_TRUE(cancel('b').starts_with("B"));
-  EXPECT_EQ(get("t"), "") << "nobody waits";
-  EXPECT_EQ(get("h"), "");
+  EXPECT_EQ(queued("a").size(), of_one);
+  ASSERT_EQ(cancel('b'), "busy");
+  EXPECT_THAT(queued("a"), IsEmpty());
+}
+
+// Each key that the scripts write may be removed by hand.
+TEST_F(RedisQueue, GoesOnWithoutAnyOneOfItsKeys) {
+  for (const char* const which : {"", ":queue", ":waiters"}) {
+    server().talk().expect_ok({"FLUSHALL"});
+    const RedisTalk hears = listen("bc");
+    ASSERT_EQ(acquire('a'), "granted");
+    ASSERT_NO_FATAL_FAILURE(wait("b"));
+    ASSERT_EQ(server().talk().expect_ok({"DEL", key("a") + which}).integer, 1) << which;
+    const char holder = *which == '\0' ? 'c' : 'a';
+    EXPECT_EQ(acquire('c', {.waits = false}), holder == 'c' ? "granted" : "busy") << which;
+    EXPECT_EQ(acquire('b'), "queued") << which;
+    EXPECT_TRUE(holds(holder)) << which;
+    ASSERT_EQ(release(), "freed") << which;
+    EXPECT_TRUE(holds('b')) << which;
+    ASSERT_EQ(release(), "freed") << which;
+    expect_free("a");
+  }
+}
+
+// No client reads its reply any more.
+// Promise: S5
+TEST_F(RedisQueue, IsNotJoinedByACopyThatComesLate) {
+  const Ask late{.void_after = "1000"};
+  EXPECT_EQ(acquire('a', late), "void");
+  EXPECT_FALSE(is_held("a"));
+  ASSERT_EQ(acquire('b'), "granted");
+  EXPECT_EQ(acquire('a', late), "void");
+  EXPECT_EQ(acquire('b', late), "void");
+  EXPECT_EQ(waiting("a"), 0U);
+  RedisTalk::Command words = releasing(hold());
+  const RedisTalk::Command successor = asking(attempt('a'), late, 'w');
+  words.insert(words.end(), successor.begin(), successor.end());
+  const RedisAnswer answer = call(redis::scripts::release, words);
+  EXPECT_EQ(word_of(answer), "freed") << "a release is of exactly its hold, however late";
+  EXPECT_EQ(word_of(answer.items.at(2)), "void");
+  expect_free("a");
 }
 
 // Where the look ended before all were looked at, whoever asks is told to ask again at once.
 TEST_F(RedisQueue, IsLookedAtAgainAtOnceWhereALookGetsFurther) {
-  ASSERT_TRUE(acquire('a').starts_with("G"));
+  ASSERT_EQ(acquire('a'), "granted");
   deaf(200, "1000000");
   ASSERT_NO_FATAL_FAILURE(wait("b"));
   lapse();
   for (int asked = 0; asked < 3; ++asked) {
-    const std::string answer = acquire('b');
-    EXPECT_THAT(answer, MatchesRegex("Q [0-9]+ 0 1 .*")) << asked;  // free, and you are the first
+    const redis::Answer answer = ask('b', {});
+    ASSERT_EQ(answer.kind, redis::Answer::Kind::queued) << asked;
+    EXPECT_EQ(answer.left, 0us) << asked;
+    EXPECT_TRUE(answer.first) << asked;
   }
-  EXPECT_TRUE(acquire('b').starts_with("G"));
+  EXPECT_EQ(acquire('b'), "granted");
 }
 
 }  // namespace

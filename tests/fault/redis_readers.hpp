@@ -4,96 +4,84 @@
 
 #include "fault/redis_script.hpp"
 
-#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace mortise::fault {
 
 class RedisReadersTest : public RedisScriptTest {
  protected:
-  static constexpr std::size_t place = 61;  // see scripts/readers.lua
-  static constexpr std::size_t digits = 16;
-
   /// How one asks to read.
   struct Read {
-    std::string flags = "f01s";
+    char order = 'f';
+    bool waits = true;
     std::int64_t lease = 30'000;
     std::string own{};  ///< the attempt of the hold beside which it reads
-    int epoch = 1;
+    std::string void_after = "9000000000000000";
   };
-  [[nodiscard]] static RedisTalk::Command reading(const std::string& who, const Read& ask) {
-    RedisTalk::Command words{who, ask.flags, std::to_string(ask.epoch), std::to_string(ask.lease),
-                             "reads"};
-    if (!ask.own.empty()) words.push_back(ask.own);
+  [[nodiscard]] static RedisTalk::Command reading(const std::string& who, const Read& how) {
+    RedisTalk::Command words = asking(
+        who,
+        {.order = how.order, .waits = how.waits, .lease = how.lease, .void_after = how.void_after},
+        'r', "reads");
+    if (!how.own.empty()) words.push_back(how.own);
     return words;
   }
-  std::string ask_to_read(const std::string& who, const Read& ask) {
-    return note(who, call(redis::scripts::acquire, reading(who, ask)));
+  std::string ask_to_read(const std::string& who, const Read& how) {
+    return word_of(note(who, call(redis::scripts::acquire, reading(who, how))));
   }
-  std::string read(char client, const Read& ask) { return ask_to_read(attempt(client), ask); }
+  std::string read(char client, const Read& how) { return ask_to_read(attempt(client), how); }
   std::string read(char client) { return read(client, Read()); }
-  [[nodiscard]] bool reads(char client) { return read(client).starts_with("G"); }
+  [[nodiscard]] bool reads(char client) { return read(client) == "granted"; }
   /// @return the number that it was granted last.
   [[nodiscard]] std::uint64_t number_of(char client) { return numbers_[attempt(client)]; }
-  [[nodiscard]] std::string hold_of(char client) {
-    return hold_text(attempt(client), number_of(client));
+  [[nodiscard]] Held hold_of(char client) {
+    return {attempt(client), std::to_string(number_of(client))};
   }
-  std::string leave(char client, const std::string& flags = "f0") {
-    return call(redis::scripts::release, {hold_of(client), flags, "1"});
-  }
-  std::string prolong(char client, std::int64_t lease = 30'000) {
+  std::string leave(char client, char order = 'f') { return release_of(hold_of(client), order); }
+  long long prolong(char client, std::int64_t lease = 30'000) {
     return renew(hold_of(client), lease);
   }
   /// @return the answer of whoever tries to have it alone, and does not get it.
   [[nodiscard]] redis::Answer tried() {
-    const auto answer = redis::Answer::parse(acquire('~' - 4, {.flags = "f00"}));
-    EXPECT_TRUE(answer && answer->kind == redis::Answer::Kind::busy);
-    return answer.value_or(redis::Answer{});
+    const redis::Answer answer = ask('~' - 4, {.waits = false});
+    EXPECT_EQ(answer.kind, redis::Answer::Kind::busy);
+    return answer;
   }
   [[nodiscard]] bool is_written(char client) {
-    const std::string text = acquire(client, {.flags = "f00"});
-    const bool got = text.starts_with("G");
+    const bool got = acquire(client, {.waits = false}) == "granted";
     if (got) {
-      EXPECT_EQ(release(), "F");
+      EXPECT_EQ(release(), "freed");
     }
     return got;
   }
-  /// @return whether it is noted as an owner is: see scripts/readers.lua
-  [[nodiscard]] bool reads_alone(char client) {
-    return get("o").find(" *" + attempt(client) + " ") != std::string::npos && !get("g").empty();
+  /// @return how many are noted as readers, those whose lease is over and those that let go
+  /// included.
+  [[nodiscard]] std::int64_t noted() {
+    return server().talk().command({"ZCARD", at_ + ":readers"}).integer;
   }
-  /// @return the names of what is noted of the lock, in order.
-  [[nodiscard]] std::vector<std::string> fields() {
-    std::vector<std::string> all;
-    for (const RedisAnswer& each : server().talk().command({"HKEYS", key("a")}).items) {
-      all.push_back(each.text);
-    }
-    std::sort(all.begin(), all.end());
-    return all;
+  /// @return how many read.
+  [[nodiscard]] std::int64_t readers() {
+    return server().talk().command({"ZCOUNT", at_ + ":readers", "2", "+inf"}).integer;
   }
-  /// @return of who reads, as it is written, when the lease ends, in us; 0 = it does not.
+  /// @return when the lease of one that reads ends, in us; 0 = it does not read.
   [[nodiscard]] std::int64_t end_of(char client) {
-    if (reads_alone(client)) return end() * 1000;
-    const std::size_t at = get("s").find(" " + attempt(client) + " ");
-    return at == std::string::npos ? 0 : std::stoll(get("s").substr(at - 2 * digits, digits));
+    const std::string score =
+        server().talk().command({"ZSCORE", at_ + ":readers", attempt(client)}).text;
+    return score.empty() || score.front() == '-' ? 0 : std::stoll(score);
   }
   /// Its lease has run out long ago.
-  void lapse_reader(char client) {
-    if (reads_alone(client)) return set("g", "-1000");
-    std::string all = get("s");
-    const std::size_t at = all.find(" " + attempt(client) + " ");
-    ASSERT_NE(at, std::string::npos);
-    std::string its = all.substr(at - 2 * digits, place);
-    all.erase(at - 2 * digits, place);
-    its.replace(0, digits, std::string(digits - 1, '0') + "1");
-    set("s", all + its);
+  void lapse_reader(const std::string& who) {
+    server().talk().expect_ok({"ZADD", at_ + ":readers", "XX", "1", who});
+    const RedisAnswer last =
+        server().talk().command({"ZRANGE", at_ + ":readers", "-1", "-1", "WITHSCORES"});
+    server().talk().expect_ok({"HSET", at_, "crowd", last.items.at(1).text});
   }
+  void lapse_reader(char client) { lapse_reader(attempt(client)); }
   /// Notes what the hears are told.
   /// @return the letter, and the number if there is one, of what came next for somebody
   std::optional<std::string> hear(RedisTalk& hears) {
@@ -109,10 +97,10 @@ class RedisReadersTest : public RedisScriptTest {
     return std::string(1, letter) + " " + attempt(client);
   }
 
-  std::string note(const std::string& who, std::string text) {
-    const auto answer = redis::Answer::parse(text);
-    if (answer && answer->kind == redis::Answer::Kind::granted) numbers_[who] = answer->number;
-    return text;
+  RedisAnswer note(const std::string& who, RedisAnswer answer) {
+    const auto its = redis::Answer::parse(reply_of(answer));
+    if (its && its->kind == redis::Answer::Kind::granted) numbers_[who] = its->number;
+    return answer;
   }
 
  private:

@@ -28,8 +28,11 @@ class RedisReplicas : public RedisSentinelTest {
     options.old_master_goes_on = old_master_goes_on;
     static_cast<void>(servers(options));
   }
-  [[nodiscard]] std::string owner_at(std::size_t server, const std::string& name) {
-    return servers()[server].talk().command({"HGET", redis::lock_key("mortise:", name), "o"}).text;
+  [[nodiscard]] std::string grant_at(std::size_t server, const std::string& name) {
+    return servers()[server]
+        .talk()
+        .command({"HGET", redis::lock_key("mortise:", name), "number"})
+        .text;
   }
   /// The replica loses its master, and does not get it back: what is written now is there alone.
   void sever() {
@@ -91,8 +94,8 @@ TEST_F(RedisReplicas, WhatIsToldTheReplicaHas) {
   Lock lock = mine.make_lock("a");
   for (int i = 0; i < 50; ++i) {
     lock.lock();
-    const std::string there = owner_at(1, "a");
-    EXPECT_EQ(there, owner_at(0, "a")) << i;
+    const std::string there = grant_at(1, "a");
+    EXPECT_EQ(there, grant_at(0, "a")) << i;
     EXPECT_FALSE(there.empty());
     lock.unlock();
   }
@@ -158,7 +161,7 @@ TEST_F(RedisReplicas, AWaiterIsServedOnlyWhereTheReplicaHasItToo) {
     ASSERT_TRUE(eventually([&] { return waiting(0, "a") == 1; }));
     lock.unlock();
     ASSERT_TRUE(comes(served));
-    EXPECT_EQ(owner_at(1, "a"), owner_at(0, "a")) << i;
+    EXPECT_EQ(grant_at(1, "a"), grant_at(0, "a")) << i;
     EXPECT_EQ(waiter.release(), Released::released);
   }
   lock.lock();
@@ -169,7 +172,7 @@ TEST_F(RedisReplicas, AWaiterIsServedOnlyWhereTheReplicaHasItToo) {
   // It is granted to it at the master again and again, and given back.
   std::set<std::string> grants;
   ASSERT_TRUE(eventually([&] {
-    grants.insert(owner_at(0, "a"));
+    grants.insert(grant_at(0, "a"));
     return grants.size() > 3;
   }));
   EXPECT_FALSE(comes_within(served, 0ms));
@@ -251,7 +254,8 @@ TEST_F(RedisReplicas, WithoutTheRightItIsDeniedInWords) {
   std::istringstream words(
       "ACL SETUSER shop on >Xu8 resetkeys resetchannels ~mortise:* &mortise:inbox:* -@all +auth "
       "+select +info +client|setname +subscribe +unsubscribe +publish +eval +evalsha +time +hget "
-      "+hmget +hset +hdel +hincrby +pexpire +pttl");
+      "+hmget +hset +hdel +hincrby +pexpire +pttl +zadd +zrem +zrange +zscore +zrank +zcard "
+      "+zcount");
   using Word = std::istream_iterator<std::string>;
   servers()[0].talk().expect_ok(RedisTalk::Command(Word(words), Word()));
   Client mine("redis://shop:Xu8@127.0.0.1:" + std::to_string(servers()[0].port()) + "?" + one);

@@ -6,134 +6,181 @@
 
 #include "fault/redis_fixture.hpp"
 #include "redis/answer.hpp"
+#include "redis/reply.hpp"
 
-#include <array>
 #include <cstdint>
-#include <cstdio>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace mortise::fault {
+
+/// @return an answer as the library gets it.
+[[nodiscard]] inline redis::Reply reply_of(const RedisAnswer& answer) {
+  using From = RedisAnswer::Kind;
+  using To = redis::Reply::Kind;
+  const To kind = answer.kind == From::integer ? To::integer
+                  : answer.kind == From::text  ? To::string
+                  : answer.kind == From::error ? To::error
+                  : answer.kind == From::items ? To::array
+                                               : To::nil;
+  redis::Reply reply{.kind = kind, .integer = answer.integer, .text = answer.text};
+  for (const RedisAnswer& each : answer.items) reply.items.push_back(reply_of(each));
+  return reply;
+}
 
 class RedisScriptTest : public RedisTest {
  protected:
   static constexpr std::int64_t hour = 3'600'000;                // ms
   static constexpr std::uint64_t ahead = 4'000'000'000'000'000;  // us: the clock of 2096
 
-  /// How a request travels, and what it wants; the mode is the first of the flags.
+  /// How a request travels, and what it wants.
   struct Ask {
-    std::string flags = "f01";
-    int epoch = 1;
+    char order = 'f';
+    bool waits = true;
+    bool keyed = false;  ///< by a client with `interop=redisson`
+    bool hears = false;  ///< its client listens to Redisson's channel
     std::int64_t lease = 30'000;
+    std::int64_t remembered = hour;
+    std::string void_after = "9000000000000000";
   };
 
   /// @return an attempt of the client that has this letter.
   [[nodiscard]] static std::string attempt(char client) { return std::string(16, client) + "1"; }
-  std::string call(const redis::Script& script, const RedisTalk::Command& words) {
-    return server().talk().expect_ok(command("EVAL", std::string(script.text), words)).text;
-  }
-  /// Many at once: after three seconds without a word who waits counts as silent, and so long many
-  /// calls of their own may take.
-  std::vector<std::string> call_all(const redis::Script& script,
-                                    const std::vector<RedisTalk::Command>& all) {
-    RedisTalk talk = server().talk();
-    const std::string sha = talk.expect_ok({"SCRIPT", "LOAD", std::string(script.text)}).text;
-    for (const RedisTalk::Command& words : all) talk.send(command("EVALSHA", sha, words));
-    std::vector<std::string> answers;
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      const std::optional<RedisAnswer> answer = talk.receive(patience);
-      if (!answer || answer->is_error()) throw test::RedisTalkError(answer ? answer->text : "");
-      answers.push_back(answer->text);
-    }
-    return answers;
-  }
+  /// @param keyed with the second key, that of Redisson
   [[nodiscard]] RedisTalk::Command command(const char* verb, const std::string& script,
-                                           const RedisTalk::Command& words) const {
-    RedisTalk::Command command{verb, script, "1", at_};
-    if (words.at(1).starts_with('r')) {
-      command[2] = "2";
-      command.emplace_back("a");
-    }
+                                           const RedisTalk::Command& words,
+                                           bool keyed = false) const {
+    RedisTalk::Command command{verb, script, keyed ? "2" : "1", at_};
+    if (keyed) command.emplace_back("a");
     command.insert(command.end(), words.begin(), words.end());
     return command;
   }
+  RedisAnswer call(const redis::Script& script, const RedisTalk::Command& words,
+                   bool keyed = false) {
+    return server().talk().expect_ok(command("EVAL", std::string(script.text), words, keyed));
+  }
+  /// Many at once: after three seconds without a word who waits counts as silent, and so long many
+  /// calls of their own may take.
+  std::vector<RedisAnswer> call_all(const redis::Script& script,
+                                    const std::vector<RedisTalk::Command>& all,
+                                    bool keyed = false) {
+    RedisTalk talk = server().talk();
+    const std::string sha = talk.expect_ok({"SCRIPT", "LOAD", std::string(script.text)}).text;
+    for (const RedisTalk::Command& words : all) talk.send(command("EVALSHA", sha, words, keyed));
+    std::vector<RedisAnswer> answers;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const std::optional<RedisAnswer> answer = talk.receive(patience);
+      if (!answer || answer->is_error()) throw test::RedisTalkError(answer ? answer->text : "");
+      answers.push_back(*answer);
+    }
+    return answers;
+  }
+  /// @return the first item: what happened, in a word.
+  [[nodiscard]] static std::string word_of(const RedisAnswer& answer) {
+    return answer.items.empty() ? answer.words() : answer.items.front().text;
+  }
+  /// As the library reads it.
+  [[nodiscard]] static redis::Answer understood(const RedisAnswer& answer) {
+    const auto its = redis::Answer::parse(reply_of(answer));
+    EXPECT_TRUE(its) << answer.words();
+    return its.value_or(redis::Answer());
+  }
+  /// @param kind as acquire.lua lists it
+  [[nodiscard]] static RedisTalk::Command asking(const std::string& who, const Ask& ask, char kind,
+                                                 const std::string& label = "label") {
+    const char order = ask.keyed ? 'r' : ask.order;
+    const std::string flags{ask.keyed ? 'x' : kind, order, ask.waits ? '1' : '0',
+                            ask.hears ? '1' : '0'};
+    return {who,
+            ask.void_after,
+            std::to_string(ask.lease),
+            std::to_string(ask.lease + ask.remembered),
+            label,
+            flags};
+  }
+  redis::Answer ask(char client, const Ask& ask) {
+    return understood(call(redis::scripts::acquire, asking(attempt(client), ask, 'w'), ask.keyed));
+  }
   std::string acquire(char client, const Ask& ask) {
-    return call(redis::scripts::acquire, {attempt(client), ask.flags, std::to_string(ask.epoch),
-                                          std::to_string(ask.lease), "label"});
+    return word_of(call(redis::scripts::acquire, asking(attempt(client), ask, 'w'), ask.keyed));
   }
   std::string acquire(char client) { return acquire(client, Ask()); }
   /// By a client with `interop=redisson`.
-  std::string acquire_keyed(char client) { return acquire(client, {.flags = "r01"}); }
-  std::string cancel(char client, const std::string& flags = "f0", int epoch = 1) {
-    return call(redis::scripts::cancel, {attempt(client), flags, std::to_string(epoch)});
+  std::string acquire_keyed(char client) { return acquire(client, {.keyed = true}); }
+  std::string cancel(char client, bool keyed = false) {
+    return word_of(call(redis::scripts::cancel, {attempt(client), life_of_next}, keyed));
   }
-  /// Of the hold that the server knows of.
-  std::string release(const std::string& flags = "f0", int epoch = 1) {
-    return call(redis::scripts::release, {hold(), flags, std::to_string(epoch)});
+  [[nodiscard]] static RedisTalk::Command releasing(const Held& hold, char order = 'f',
+                                                    bool heard = false) {
+    return {hold.attempt, hold.number, life_of_next, {order, heard ? '1' : '0'}};
   }
-  std::string renew(const std::string& hold, std::int64_t lease = 30'000,
-                    const std::string& mode = "f") {
-    return call(redis::scripts::renew, {"", mode, hold, std::to_string(lease)});
+  std::string release_of(const Held& hold, char order = 'f') {
+    return word_of(call(redis::scripts::release, releasing(hold, order), order == 'r'));
   }
-
+  /// Of the hold that the server knows of. @param order 'r' = by a client with `interop=redisson`
+  std::string release(char order = 'f') { return release_of(hold(), order); }
+  /// @return 0 or more: see renew.lua
+  long long renew(const Held& hold, std::int64_t lease = 30'000, bool keyed = false,
+                  std::int64_t remembered = hour) {
+    const RedisAnswer answer = call(redis::scripts::renew,
+                                    {std::to_string(remembered), keyed ? "2" : "1", hold.attempt,
+                                     hold.number, std::to_string(lease)},
+                                    keyed);
+    return answer.items.at(2).integer;
+  }
+  redis::Answer look(bool keyed = false) {
+    return understood(call(redis::scripts::inspect, {""}, keyed));
+  }
+  /// @param which its number, or how the hold of Redisson is named
+  std::string force(const std::string& which, bool keyed = false) {
+    return word_of(call(redis::scripts::force_release, {which, life_of_next}, keyed));
+  }
   /// Of the hold that the server tells of, if there is one.
-  std::string force(const std::string& mode = "f") {
-    const auto found = redis::Answer::parse(call(redis::scripts::inspect, {"", mode}));
-    return call(redis::scripts::force_release, {"", mode, found ? found->last_grant() : ""});
+  std::string force(bool keyed = false) {
+    const redis::Answer found = look(keyed);
+    return force(found.holder_number == 0 ? found.mark() : std::to_string(found.holder_number),
+                 keyed);
   }
 
-  [[nodiscard]] std::string get(const std::string& which) { return field("a", which); }
-  [[nodiscard]] std::string hold() { return hold_of("a"); }
+  [[nodiscard]] std::string get(const std::string& which) {
+    return server().talk().command({"HGET", at_, which}).text;
+  }
+  [[nodiscard]] Held hold() { return {get("owner"), get("number")}; }
   [[nodiscard]] bool has(const std::string& which) {
     return server().talk().command({"HEXISTS", at_, which}).integer == 1;
   }
   void set(const std::string& which, const std::string& value) {
-    server().talk().expect_ok({"HSET", key("a"), which, value});
+    server().talk().expect_ok({"HSET", at_, which, value});
   }
-  [[nodiscard]] bool owns(char client) { return hold().ends_with(" " + attempt(client) + " "); }
+  /// When a waiter was heard of last.
+  void set_heard(const std::string& who, const std::string& when) {
+    server().talk().expect_ok({"HSET", at_ + ":waiters", who, when});
+  }
+  [[nodiscard]] bool owns(char client) { return get("owner") == attempt(client); }
   /// By what is written, since each script may give a lock that has lapsed to a waiter.
-  [[nodiscard]] bool holds(char client) { return owns(client) && !get("g").empty(); }
-  [[nodiscard]] std::uint64_t number(const std::string& name = "a") {
-    const std::string written = "0000000" + hold_of(name);
-    const std::string digits = written.substr(0, written.find(' '));
-    if (digits.size() < 13) return 0;
-    const std::size_t seconds = digits.size() - 5;
-    return std::stoull(digits.substr(0, seconds), nullptr, 16) * 1'000'000 +
-           std::stoull(digits.substr(seconds), nullptr, 16);
+  [[nodiscard]] bool holds(char client) { return owns(client) && has("ends"); }
+  [[nodiscard]] std::uint64_t number() {
+    const std::string text = get("number");
+    return text.empty() ? 0 : std::stoull(text);
   }
-  /// @return whether the hold's lease ends so many ms after its grant, or less than a second later.
-  [[nodiscard]] bool lasts(std::int64_t lease, const std::string& name = "a") {
-    const std::int64_t behind = end(name) - static_cast<std::int64_t>(number(name) / 1'000);
-    return behind >= lease && behind < lease + 1'000;
+  /// @return when the lease ends, in us of the server's clock; 0 = it was freed.
+  [[nodiscard]] std::int64_t end() {
+    const std::string text = get("ends");
+    return text.empty() ? 0 : std::stoll(text);
   }
-  /// @return when the lease ends, in ms of the server's clock; 0 = it was freed.
-  [[nodiscard]] std::int64_t end(const std::string& name = "a") {
-    constexpr std::int64_t far = 100'000'000;  // ms: see scripts/lock.lua
-    constexpr std::int64_t bucket = 4'096'000;
-    const std::string g = field(name, "g");
-    if (g.empty()) return 0;
-    const auto granted = static_cast<std::int64_t>(number(name) / 1'000);
-    const std::int64_t behind = std::stoll(g);
-    return behind < far ? granted + behind : granted - granted % bucket + behind - far;
-  }
-  /// The last grant is this client's and got this number; the lease of its hold, if it stands, ends
-  /// as it did.
-  void set_owner(const std::string& owner, std::uint64_t number) {
-    if (has("g")) set("g", std::to_string(end() - static_cast<std::int64_t>(number / 1'000)));
-    set("o", hold_text(owner, number) + "label");
-  }
-  /// @return a hold as requests name it.
-  [[nodiscard]] static std::string hold_text(const std::string& owner, std::uint64_t number) {
-    std::array<char, 32> digits{};
-    static_cast<void>(std::snprintf(digits.data(), digits.size(), "%08llx%05llx ",
-                                    static_cast<unsigned long long>(number / 1'000'000),
-                                    static_cast<unsigned long long>(number % 1'000'000)));
-    return digits.data() + owner + " ";
+  /// @return whether the hold's lease is that long, in ms, from its grant on.
+  [[nodiscard]] bool lasts(std::int64_t lease) {
+    return end() == static_cast<std::int64_t>(number()) + lease * 1'000;
   }
   /// The lock was taken by this client when the server's clock was far ahead.
-  void set_ahead(char client) { set_owner(attempt(client), ahead); }
+  void set_ahead(char client) {
+    set("owner", attempt(client));
+    set("number", std::to_string(ahead));
+  }
   /// The lease of the hold has run out.
-  void lapse() { set("g", std::to_string(-static_cast<std::int64_t>(ahead))); }
+  void lapse() { set("ends", "1"); }
   /// @return the inboxes of these clients, open.
   [[nodiscard]] RedisTalk listen(std::string_view clients) {
     RedisTalk talk = server().talk();
@@ -146,16 +193,12 @@ class RedisScriptTest : public RedisTest {
   [[nodiscard]] std::int64_t life(const std::string& of) {
     return server().talk().command({"PTTL", of}).integer;
   }
-  [[nodiscard]] std::int64_t life() { return life(key("a")); }
+  [[nodiscard]] std::int64_t life() { return life(at_); }
   /// Hours later: the key's time is nearly over.
-  void age() {
-    constexpr std::uint64_t hours = std::uint64_t{2 * hour} * 1'000;
-    const std::string owner = hold();
-    const std::size_t from = owner.find(' ') + 1;
-    if (from != 0) set_owner(owner.substr(from, owner.find(' ', from) - from), number() - hours);
-    server().talk().expect_ok({"PEXPIRE", key("a"), "60000"});
-  }
+  void age() { server().talk().expect_ok({"PEXPIRE", at_, "60000"}); }
 
+  /// Of a key whose hold a waiter gets, or nobody: two seconds, and an hour.
+  static constexpr const char* life_of_next = "3602000";
   std::string at_ = key("a");  ///< what the scripts are about
 };
 

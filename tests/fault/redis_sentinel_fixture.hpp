@@ -55,15 +55,14 @@ class RedisSentinelTest : public ::testing::Test {
     return now ? connections_at(*now) : 0;
   }
   [[nodiscard]] std::size_t waiting(std::size_t server, const std::string& name) {
-    const std::string count =
-        servers()[server].talk().command({"HGET", redis::lock_key("mortise:", name), "w"}).text;
-    return count.empty() ? 0 : std::stoul(count);
+    const std::string queue = redis::lock_key("mortise:", name) + ":queue";
+    return static_cast<std::size_t>(servers()[server].talk().command({"ZCARD", queue}).integer);
   }
   [[nodiscard]] bool is_held(std::size_t server, const std::string& name) {
-    const RedisAnswer answer = servers()[server].talk().expect_ok(
-        {"EVAL", std::string(redis::scripts::inspect.text), "1", redis::lock_key("mortise:", name),
-         "mortise:inbox:", "f"});
-    return answer.text.starts_with("O");
+    const RedisAnswer answer =
+        servers()[server].talk().expect_ok({"EVAL", std::string(redis::scripts::inspect.text), "1",
+                                            redis::lock_key("mortise:", name), ""});
+    return answer.items.at(0).text == "held";
   }
 
  private:

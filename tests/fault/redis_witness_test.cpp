@@ -51,11 +51,16 @@ class RedisWitness : public ::testing::Test {
   [[nodiscard]] std::string field(const std::string& name, const std::string& which) {
     return master_->talk().command({"HGET", redis::lock_key("mortise:", name), which}).text;
   }
+  [[nodiscard]] bool waits(const std::string& name) {
+    const std::string queue = redis::lock_key("mortise:", name) + ":queue";
+    return master_->talk().command({"ZCARD", queue}).integer == 1;
+  }
   [[nodiscard]] bool is_held(const std::string& name) {
     return master_->talk()
-        .expect_ok({"EVAL", std::string(redis::scripts::inspect.text), "1",
-                    redis::lock_key("mortise:", name), "mortise:inbox:", "f"})
-        .text.starts_with("O");
+               .expect_ok({"EVAL", std::string(redis::scripts::inspect.text), "1",
+                           redis::lock_key("mortise:", name), ""})
+               .items.at(0)
+               .text == "held";
   }
   /// Waits for the name behind somebody who asks for no replicas, and is in its queue by then.
   struct Queued {
@@ -64,8 +69,8 @@ class RedisWitness : public ::testing::Test {
       lock.lock();
       waiter.emplace(std::move(mine), "a");
       served = waiter->start();
-      EXPECT_TRUE(eventually([&] { return ground.field("a", "w") == "1"; }));
-      owner = ground.field("a", "o");
+      EXPECT_TRUE(eventually([&] { return ground.waits("a"); }));
+      owner = ground.field("a", "owner");
     }
     Client other;
     Lock lock;
@@ -171,7 +176,7 @@ TEST_F(RedisWitness, AWaiterIsServedThatIsToldWhileItsConnectionIsMadeAnew) {
   proxy_->refuse(true);
   proxy_->cut_all(Proxy::Connections::scripts);
   its.lock.unlock();
-  ASSERT_TRUE(eventually([&] { return field("a", "o") != its.owner; }));
+  ASSERT_TRUE(eventually([&] { return field("a", "owner") != its.owner; }));
   proxy_->refuse(false);
   EXPECT_TRUE(comes(its.served));
   EXPECT_EQ(its.waiter->release(), Released::released);

@@ -95,16 +95,11 @@ void check(const Answer& answer) {
   expect(answer.permits < core::grant_number_limit, "a number of permits");
   const bool reads = answer.holder_mode == mortise::Mode::shared;
   expect(!reads || answer.holder_number != 0, "who reads has a number");
-  check_lease(answer.lease);
+  expect(answer.left.count() >= 0, "a lease left");
   if (answer.kind == Answer::Kind::granted) expect(answer.number != 0, "a grant has a number");
   expect((answer.kind == Answer::Kind::recorded) == (answer.record != nullptr), "one has a record");
   if (answer.record) check(*answer.record);
   if (const auto holder = answer.holder()) expect(holder->expires_in->count() >= 0, "a lease left");
-  // After a year of ours no difference between the clocks may overflow.
-  const mortise::Instant asked{std::chrono::hours(24 * 365)};
-  const Reading reading{.asked = asked, .at = answer.now};
-  const bool past = reading.not_later_than(answer.granted_at) <= asked;
-  expect(past == (answer.granted_at <= answer.now), "what was before is before");
 }
 
 void check_push(const Reply& message) {
@@ -114,6 +109,11 @@ void check_push(const Reply& message) {
   const bool reads = push->mode == mortise::Mode::shared;
   expect(!reads || push->kind == Push::Kind::taken, "a grant does not say how");
   check_lease(push->lease);
+  // After a year of ours no difference between the clocks may overflow.
+  const mortise::Instant asked{std::chrono::hours(24 * 365)};
+  const Reading reading{.asked = asked, .at = std::chrono::microseconds(1'700'000'000'450'000)};
+  const bool past = reading.not_later_than(push->granted_at) <= asked;
+  expect(past == (push->granted_at <= reading.at), "what was before is before");
   if (const auto name = lock_name("mortise:", push->key)) {
     expect(lock_key("mortise:", *name) == push->key, "a key has one name", push->key);
   }
@@ -122,9 +122,10 @@ void check_push(const Reply& message) {
   }
 }
 
-void check_listing(const std::string& text) {
+void check_listing(const Reply& reply) {
+  const std::string& text = reply.text;
   for (const auto mode : {mortise::Mode::exclusive, mortise::Mode::permit, mortise::Mode::once}) {
-    const auto list = parse_list("mortise:", mode, text);
+    const auto list = parse_list("mortise:", mode, reply);
     if (!list) continue;
     for (const std::string& name : list->left) {
       expect(!name.empty() && name.size() <= core::longest_name, "a lock's name", name);
@@ -137,7 +138,9 @@ void check_listing(const std::string& text) {
     expect(page.names.size() <= 2, "a page within its limit");
     for (const std::string& name : page.names) expect(name.starts_with("a"), "its prefix", name);
   }
-  if (const auto queue = parse_queue(text)) {
+  std::vector<mortise::HoldMark> marks;
+  if (const auto queue = parse_queue(reply, &marks)) {
+    expect(marks.size() <= 1, "one holder without a number");
     expect(queue->holders.size() <= mortise::longest_page, "few");
     expect(queue->waiters.size() <= mortise::longest_page, "few");
     expect(queue->waiters_in_all.has_value(), "all are counted");
@@ -160,15 +163,16 @@ void check(const Reply& reply) {
     expect(error.failure && mortise::fuzz::is_one_line(error.failure.text), "one line of words");
     expect(error.failure.text.size() < 256, "short words");
   }
-  if (const auto answer = Answer::parse(reply.text)) check(*answer);
-  if (const auto answer = ReleaseAnswer::parse(reply.text); answer && answer->successor) {
+  if (const auto answer = Answer::parse(reply)) check(*answer);
+  for (const std::uint64_t code : parse_codes(reply, "renewed", 3)) expect(code <= 3, "a code");
+  if (const auto answer = ReleaseAnswer::parse(reply); answer && answer->successor) {
     check(*answer->successor);
   }
   if (const auto attempt = parse_attempt(reply.text)) {
     expect(parse_attempt(AttemptText(*attempt).view()) == attempt, "one text an attempt");
   }
   check_push(reply);
-  check_listing(reply.text);
+  check_listing(reply);
   for (const Reply& item : reply.items) check(item);
 }
 

@@ -33,8 +33,9 @@ RedisServer::Options keeping(Persistence persistence) {
 struct PrivateRedis {
   RedisServer server;
 
-  std::string field(const std::string& name) const {
-    return server.talk().expect_ok({"HGET", redis::lock_key("mortise:", "n"), name}).text;
+  std::size_t waiting() const {
+    const std::string queue = redis::lock_key("mortise:", "n") + ":queue";
+    return static_cast<std::size_t>(server.talk().expect_ok({"ZCARD", queue}).integer);
   }
 };
 
@@ -47,11 +48,11 @@ struct RedisPlay : PrivateRedis, ServerPlay {
                     .renewed = {.lease = 300ms}}) {}
 
   bool wait_in_line(std::size_t count) override {
-    return eventually([&] { return field("w") == std::to_string(count); });
+    return eventually([&] { return waiting() == count; });
   }
   Wrap break_releases(const std::shared_ptr<HeldMessages>& messages) override {
     return frees_whoever_holds(messages, [this](const std::string& name) {
-      server.talk().expect_ok({"HDEL", redis::lock_key("mortise:", name), "g"});
+      server.talk().expect_ok({"HDEL", redis::lock_key("mortise:", name), "ends"});
     });
   }
 };

@@ -35,14 +35,13 @@ class RedisStore final : public NetworkStore {
     server_.talk().expect_ok({"DEL", redis::lock_key("mortise:", name)});
   }
   void take_key_away(const std::string& key) override {
-    server_.talk().expect_ok({"HDEL", redis::redis_key("mortise:", key, Mode::once), "g"});
+    server_.talk().expect_ok({"HDEL", redis::redis_key("mortise:", key, Mode::once), "ends"});
   }
   [[nodiscard]] std::size_t waiters() const override {
     test::RedisTalk talk = server_.talk();
     std::size_t sum = 0;
-    for (const auto& key : talk.expect_ok({"KEYS", "mortise:{*"}).items) {
-      const test::RedisAnswer count = talk.expect_ok({"HGET", key.text, "w"});
-      if (!count.is_nil()) sum += std::stoul(count.text);
+    for (const auto& key : talk.expect_ok({"KEYS", "mortise:{*:queue"}).items) {
+      sum += static_cast<std::size_t>(talk.expect_ok({"ZCARD", key.text}).integer);
     }
     return sum;
   }
@@ -97,7 +96,7 @@ class ClusterStore final : public Store {
     talk_of(name).expect_ok({"DEL", key_of(name)});
   }
   void take_key_away(const std::string& key) override {
-    talk_of(key).expect_ok({"HDEL", redis::redis_key("mortise:", key, Mode::once), "g"});
+    talk_of(key).expect_ok({"HDEL", redis::redis_key("mortise:", key, Mode::once), "ends"});
   }
 
  private:

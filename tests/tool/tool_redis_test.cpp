@@ -45,9 +45,8 @@ class ToolRedis : public ToolTest {
     static_cast<void>(server().talk().expect_ok(
         {"EVAL",
          "for _, key in ipairs(redis.call('KEYS', '*')) do "
-         "  local o = redis.call('TYPE', key).ok == 'hash' and redis.call('HGET', key, 'o') "
-         "  local at = o and string.find(o, ARGV[1], 1, true) "
-         "  if at then redis.call('HSET', key, 'o', string.sub(o, 1, at - 1) .. ARGV[2]) end "
+         "  local label = redis.call('TYPE', key).ok == 'hash' and redis.call('HGET', key, 'label') "
+         "  if label == ARGV[1] then redis.call('HSET', key, 'label', ARGV[2]) end "
          "end "
          "return 1",
          "0", old, label}));

@@ -7,6 +7,8 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <set>
+#include <vector>
 
 namespace mortise::redis {
 namespace {
@@ -264,7 +266,7 @@ TEST_F(RedisAttemptsTest, ARefusalUndoesOneRequest) {
   EXPECT_TRUE(attempts_.cancelled(three_));  // it has a place in the queue
   const auto four = operation_of(4);
   attempts_.asked(four, 1);
-  attempts_.unanswered(id_of(4), 0, 1, start);
+  attempts_.unanswered(four, {.noted = start}, start);
   attempts_.refused(id_of(4));
   EXPECT_TRUE(attempts_.cancelled(four));  // a copy may be on its way
   attempts_.refused(id_of(9));
@@ -325,6 +327,67 @@ TEST_F(RedisAttemptsTest, TheUndecidedInTheOrderTheyCame) {
   EXPECT_THAT(attempts_.undecided(), ElementsAre(two_, three_));
   attempts_.over(id_of(3));
   EXPECT_THAT(attempts_.undecided(), ElementsAre(two_));
+}
+
+// Promise: L5
+TEST_F(RedisAttemptsTest, OneRequestRenewsThePlacesOfAllThatWait) {
+  for (const auto& each : {one_, two_, three_}) {
+    attempts_.asked(each, 1);
+    EXPECT_THAT(attempts_.to_place(each, start).value(), IsEmpty()) << "it has no place";
+    attempts_.waits(each->request().attempt, reading, 76);
+    attempts_.placed(each->request().attempt, start);
+  }
+  EXPECT_FALSE(attempts_.to_place(one_, start + 499ms)) << "its place was renewed just now";
+  EXPECT_THAT(attempts_.to_place(two_, start + 1s).value(),
+              ::testing::UnorderedElementsAre(one_, two_, three_));
+  EXPECT_FALSE(attempts_.to_place(one_, start + 1s));
+  EXPECT_TRUE(attempts_.cancelled(one_));
+  ASSERT_EQ(attempts_.granted(grant_of(2)).kind, believe);
+  EXPECT_THAT(attempts_.to_place(three_, start + 2s).value(), IsEmpty()) << "it waits alone";
+}
+
+// The attempt that renewed its place leaves before the next turn.
+// Promise: L2
+TEST_F(RedisAttemptsTest, AWaiterWhoseTurnWasLeftOutAsksASecondAfterItsPlaceWasRenewed) {
+  for (const auto& each : {one_, two_}) {
+    attempts_.asked(each, 1);
+    attempts_.waits(each->request().attempt, reading, 76);
+    attempts_.placed(each->request().attempt, start);
+  }
+  ASSERT_TRUE(attempts_.to_place(one_, start + 1s));
+  EXPECT_EQ(attempts_.next_place(), never);
+  EXPECT_FALSE(attempts_.to_place(two_, start + 1450ms));
+  EXPECT_EQ(attempts_.next_place(), start + 2s);
+  EXPECT_EQ(attempts_.unplaced(start + 2s - 1ns), nullptr);
+  ASSERT_TRUE(attempts_.to_place(one_, start + 1900ms));
+  EXPECT_EQ(attempts_.unplaced(start + 2s), nullptr) << "the other one has asked for it";
+  EXPECT_EQ(attempts_.next_place(), start + 2900ms);
+  EXPECT_TRUE(attempts_.cancelled(one_));
+  EXPECT_EQ(attempts_.unplaced(start + 2900ms), two_);
+  ASSERT_TRUE(attempts_.to_place(two_, start + 2900ms));
+  EXPECT_EQ(attempts_.unplaced(start + 4s), nullptr) << "its own turns go on";
+  EXPECT_EQ(attempts_.next_place(), never);
+}
+
+TEST_F(RedisAttemptsTest, OneRequestRenewsNoMorePlacesThanOneScriptCan) {
+  std::vector<std::shared_ptr<Acquisition>> all;
+  for (std::uint64_t i = 1; i <= 300; ++i) {
+    all.push_back(operation_of(i));
+    attempts_.asked(all.back(), 1);
+    attempts_.waits(id_of(i), reading, 76);
+    attempts_.placed(id_of(i), start);
+  }
+  std::set<std::shared_ptr<Acquisition>> placed;
+  std::size_t requests = 0;
+  for (const auto& each : all) {
+    const auto together = attempts_.to_place(each, start + 1s);
+    if (!together) continue;
+    ++requests;
+    EXPECT_LE(together->size(), 128U);
+    placed.insert(together->begin(), together->end());
+  }
+  EXPECT_EQ(requests, 3U);
+  EXPECT_EQ(placed.size(), 300U);
 }
 
 TEST_F(RedisAttemptsTest, LooksAreDueInOrderAndOnce) {

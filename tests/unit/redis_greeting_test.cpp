@@ -69,16 +69,19 @@ TEST(RedisGreetingTest, AllIsSaidAtOnce) {
   EXPECT_EQ(plain.facts().run_id, "0123abc");
   EXPECT_EQ(plain.facts().version, "7.0.15");
   Greeting all(Settings::parse("redis://app:se%20cret@h/3?client-name=shop"), "");
-  EXPECT_THAT(said(all), ElementsAre("AUTH app se cret", "CLIENT SETNAME shop", "INFO server",
-                                     "INFO replication", "INFO memory", "SELECT 3",
-                                     "EVALSHA " + std::string(40, '0') + " 1 " + nobodys, "TIME",
-                                     "HGET " + nobodys + " -", "HMGET " + nobodys + " -",
-                                     "HSET " + nobodys + " - - -", "HDEL " + nobodys + " -",
-                                     "PEXPIRE " + nobodys + " -", "PUBLISH mortise:inbox:check ",
-                                     "HINCRBY " + nobodys + " - -", "PTTL " + nobodys));
+  EXPECT_THAT(
+      said(all),
+      ElementsAre(
+          "AUTH app se cret", "CLIENT SETNAME shop", "INFO server", "INFO replication",
+          "INFO memory", "SELECT 3", "EVALSHA " + std::string(40, '0') + " 1 " + nobodys, "TIME",
+          "HGET " + nobodys + " -", "HMGET " + nobodys + " -", "HSET " + nobodys + " - - -",
+          "HDEL " + nobodys + " -", "PEXPIRE " + nobodys + " -", "PUBLISH mortise:inbox:check ",
+          "PTTL " + nobodys, "ZADD " + nobodys + " - -", "ZREM " + nobodys + " -",
+          "ZRANGE " + nobodys + " - -", "ZSCORE " + nobodys + " -", "HINCRBY " + nobodys + " - -",
+          "ZRANK " + nobodys + " -", "ZCARD " + nobodys, "ZCOUNT " + nobodys + " - -"));
   EXPECT_FALSE(read(
       all, {status("OK"), status("OK"), bulk(server), bulk(master), bulk(memory), status("OK")}));
-  for (int i = 0; i < 10; ++i) EXPECT_FALSE(read(all, {error("ERR whatever")}));
+  for (int i = 0; i < 17; ++i) EXPECT_FALSE(read(all, {error("ERR whatever")}));
   EXPECT_TRUE(all.done());
   Greeting without_user(Settings::parse("redis://:pw@h"), "");
   EXPECT_EQ(said(without_user).front(), "AUTH pw");
@@ -99,15 +102,15 @@ TEST(RedisGreetingTest, WhatAUserMayNotDoIsSaidWithItsRemedy) {
       {"redis://shop:pw@h", 7, "NOPERM No permissions to access a channel",
        "; user 'shop' needs &mortise:inbox:*"},
       {"redis://shop:pw@h?prefix=x:", 7, "NOPERM the channels used", "needs &x:inbox:*"},
-      {"redis://shop:pw@h", 9, "NOPERM in words that nobody knows yet", "needs +pttl"},
-      {"redis://shop:pw@h?replicas=1", 10, "NOPERM ... run the 'wait' command", "needs +wait"},
-      {"redis://shop:pw@h?interop=redisson", 12, "NOPERM ... run the 'hkeys' command",
+      {"redis://shop:pw@h", 8, "NOPERM in words that nobody knows yet", "needs +pttl"},
+      {"redis://shop:pw@h?replicas=1", 17, "NOPERM ... run the 'wait' command", "needs +wait"},
+      {"redis://shop:pw@h?interop=redisson", 19, "NOPERM ... run the 'hkeys' command",
        "needs +hkeys"},
-      {"redis://shop:pw@h?interop=redisson", 14, "NOPERM a channel",
+      {"redis://shop:pw@h?interop=redisson", 21, "NOPERM a channel",
        "needs &redisson_lock__channel:*"},
       {"redis+cluster://shop:pw@h", 7, "NOPERM ... run the 'spublish' command", "needs +spublish"},
-      {"redis+cluster://shop:pw@h", 10, "NOPERM ... run the 'asking' command", "needs +asking"},
-      {"redis+cluster://shop:pw@h", 11, "NOPERM ... run the 'cluster' command or its subcommand",
+      {"redis+cluster://shop:pw@h", 17, "NOPERM ... run the 'asking' command", "needs +asking"},
+      {"redis+cluster://shop:pw@h", 18, "NOPERM ... run the 'cluster' command or its subcommand",
        "needs +cluster|slots"},
   };
   for (const auto& each : cases) {

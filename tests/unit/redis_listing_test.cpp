@@ -1,15 +1,25 @@
 // SPDX-License-Identifier: MIT
 // Goal: no name leads a list astray, and no reply or cursor that makes no sense is taken for one
 // that does. Method: patterns and texts by hand, whole ones and ones that are cut off anywhere.
+#include "core/figures.hpp"
 #include "redis/listing.hpp"
+#include "unit/redis_items_fixture.hpp"
 
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace mortise::redis {
 namespace {
+
+/// A page: where it goes on, and keys.
+Reply page_of(const std::vector<std::string>& words) {
+  Reply reply = list_of({});
+  for (const std::string& each : words) reply.items.push_back(word(each));
+  return reply;
+}
 
 using Names = std::vector<std::string>;
 using namespace std::string_literals;
@@ -26,36 +36,34 @@ TEST(RedisListing, APatternIsTheBytesThatHaveToBeThere) {
 }
 
 TEST(RedisListing, AReplyIsACursorAndKeys) {
-  const auto list = parse_list("m:", Mode::exclusive, "17 5 m:{a} 7 m:{%25}");
+  const auto list = parse_list("m:", Mode::exclusive, page_of({"17", "m:{a}", "m:{%25}"}));
   ASSERT_TRUE(list);
   EXPECT_EQ(list->at, "17");
   EXPECT_FALSE(list->ended);
   EXPECT_EQ(list->left, (Names{"a", "%"}));
-  EXPECT_TRUE(parse_list("m:", Mode::exclusive, "0").value().ended);
-  EXPECT_EQ(parse_list("m:", Mode::exclusive, "0 5 m:{a} 5 m:{a}").value().left, Names{"a"})
-      << "told twice";
+  EXPECT_TRUE(parse_list("m:", Mode::exclusive, page_of({"0"})).value().ended);
+  const Reply twice = page_of({"0", "m:{a}", "m:{a}"});
+  EXPECT_EQ(parse_list("m:", Mode::exclusive, twice).value().left, Names{"a"}) << "told twice";
 }
 
 TEST(RedisListing, KeysThatOnlyLookLikeOursAreLeftOut) {
-  const char* const reply = "0 5 m:{a} 6 m:{b}! 6 m:{c}# 7 m:{{a}} 5 n:{a} 4 m:{} 7 m:{%41}";
+  const Reply reply = page_of(
+      {"0", "m:{a}", "m:{b}!", "m:{c}#", "m:{{a}}", "n:{a}", "m:{}", "m:{%41}", "m:{d}:queue"});
   const auto listed = [&](Mode mode) { return parse_list("m:", mode, reply).value().left; };
   EXPECT_EQ(listed(Mode::exclusive), Names{"a"});
   EXPECT_EQ(listed(Mode::once), Names{"b"});
   EXPECT_EQ(listed(Mode::permit), Names{"c"});
   const std::string longest = "m:{" + std::string(513, 'x') + "}";
-  EXPECT_EQ(parse_list("m:", Mode::exclusive, "0 517 " + longest).value().left, Names{});
+  EXPECT_EQ(parse_list("m:", Mode::exclusive, page_of({"0", longest})).value().left, Names{});
 }
 
-TEST(RedisListing, WhatIsCutOffIsNoReply) {
-  const std::string whole = "17 5 m:{a} 5 m:{b}";
-  for (std::size_t size = 0; size < whole.size(); ++size) {
-    const auto list = parse_list("m:", Mode::exclusive, whole.substr(0, size));
-    const bool may_end = size == 1 || size == 2 || size == 10;  // a cursor, or a whole key
-    EXPECT_EQ(list.has_value(), may_end) << size;
+TEST(RedisListing, WhatMakesNoSenseIsNoReply) {
+  for (const char* const cursor : {"", "x", "-1", "17 ", "123456789012345678901"}) {
+    EXPECT_FALSE(parse_list("m:", Mode::exclusive, page_of({cursor}))) << cursor;
   }
-  for (const char* const wrong : {"x", "-1", "17 ", "17  5 m:{a}", "17 99999999999999999999 m",
-                                  "17 6 m:{a}", "123456789012345678901", "17 5m:{a}"}) {
-    EXPECT_FALSE(parse_list("m:", Mode::exclusive, wrong)) << wrong;
+  for (const Reply& wrong : {word("17"), list_of({}), list_of({integer(17)}),
+                             list_of({word("17"), integer(1)}), list_of({word("17"), Reply()})}) {
+    EXPECT_FALSE(parse_list("m:", Mode::exclusive, wrong));
   }
 }
 
@@ -91,9 +99,28 @@ TEST(RedisListing, ACursorThatNobodyHasMadeIsNone) {
   EXPECT_TRUE(ListCursor::parse(""));
 }
 
+constexpr long long listed_at = 1'700'000'000'500'000;
+constexpr long long granted_at = 1'700'000'000'000'000;
+
+/// How queue.lua begins, of a lock.
+std::vector<Reply> answer_of(const char* kind, long long left, long long number, long long waiters,
+                             std::string label) {
+  return {word(kind),         integer(listed_at), integer(left),          integer(0),
+          integer(number),    integer(waiters),   word(std::move(label)), word("w"),
+          integer(granted_at)};
+}
+Reply queue_reply(std::vector<Reply> answer, std::vector<Reply> waiting,
+                  std::vector<Reply> holders) {
+  answer.push_back(list_of(std::move(waiting)));
+  answer.push_back(list_of(std::move(holders)));
+  return list_of(std::move(answer));
+}
+
 TEST(RedisListing, AQueueIsItsWaitersAndItsHolder) {
   const auto queue = parse_queue(
-      "2 1500 o 3 one 2000000 s 0  0 O 1700000000500000 2500000 0 1700000000000000 3 me");
+      queue_reply(answer_of("held", 2'500'000, granted_at, 3, "me"),
+                  {integer(1500), word("w"), word("one"), integer(2'000'000), word("r"), word("")},
+                  {word("w"), integer(granted_at), integer(2'500'000), word("me")}));
   ASSERT_TRUE(queue);
   ASSERT_EQ(queue->waiters.size(), 2U);
   EXPECT_EQ(queue->waiters[0].label, "one");
@@ -111,11 +138,10 @@ TEST(RedisListing, AQueueIsItsWaitersAndItsHolder) {
 }
 
 TEST(RedisListing, WhoHoldsItWithOthersIsToldEach) {
-  const std::string answer = "O 1700000000500000 9000000 0 *1700000000400000 1700000000000000 1 ";
   const auto queue = parse_queue(
-      "0 2 s 1700000000400000 9000000 3 two "
-      "o 1700000000000000 1000 3 one " +
-      answer + "one");
+      queue_reply(answer_of("held", 9'000'000, granted_at + 400'000, 1, "two"), {},
+                  {word("r"), integer(granted_at + 400'000), integer(9'000'000), word("two"),
+                   word("w"), integer(granted_at), integer(1'000), word("one")}));
   ASSERT_TRUE(queue);
   ASSERT_EQ(queue->holders.size(), 2U) << "each, and none once more by the answer";
   EXPECT_EQ(queue->holders[0].label, "one") << "in the order of their grants";
@@ -129,11 +155,11 @@ TEST(RedisListing, WhoHoldsItWithOthersIsToldEach) {
 }
 
 TEST(RedisListing, AFreeLockHasNoHolderAndAStrangersHasNoToken) {
-  EXPECT_TRUE(
-      parse_queue("0 0 E 1700000000500000 0 0 1700000000000000 0 ").value().holders.empty());
+  const auto free = parse_queue(queue_reply(answer_of("free", 0, 0, 0, ""), {}, {}));
+  EXPECT_TRUE(free.value().holders.empty());
   std::vector<HoldMark> marks;
   const auto theirs =
-      parse_queue("0 0 O 1700000000500000 100000 0 -1700000000000000 0 redisson u:1", &marks)
+      parse_queue(queue_reply(answer_of("held", 100'000, 0, 0, "redisson u:1"), {}, {}), &marks)
           .value();
   ASSERT_EQ(theirs.holders.size(), 1U);
   EXPECT_EQ(theirs.holders[0].label, "redisson u:1");
@@ -143,53 +169,48 @@ TEST(RedisListing, AFreeLockHasNoHolderAndAStrangersHasNoToken) {
   EXPECT_EQ(marks[0].mark, "-1700000000000000 u:1") << "by which its release by force knows it";
 }
 
-TEST(RedisListing, OneHoldIsToldAsAQueue) {
-  EXPECT_TRUE(parse_hold("E 1700000000500000 0 0 1700000000000000 0 ").value().holders.empty());
-  const auto one =
-      parse_hold("O 1700000000500000 9000000 0 *1700000000400000 1700000000000000 1 me");
-  ASSERT_TRUE(one);
-  ASSERT_EQ(one->holders.size(), 1U);
-  EXPECT_EQ(one->holders[0].label, "me");
-  EXPECT_EQ(one->holders[0].mode, Mode::shared);
-  EXPECT_EQ(one->holders[0].token, token_of(1'700'000'000'000'000U));
-  EXPECT_EQ(one->waiters_in_all, 1U);
-  EXPECT_FALSE(parse_hold("0 0 E 1700000000500000 0 0 1 0 "));
-  EXPECT_FALSE(parse_hold("R"));
+// It has one holder at most, and no list of holders.
+TEST(RedisListing, AQueueOfAKey) {
+  std::vector<Reply> answer = answer_of("held", 2'500'000, granted_at, 3, "me");
+  answer.resize(7);
+  answer.push_back(list_of({integer(1'500), word("w"), word("b")}));
+  const auto queue = parse_queue(list_of(answer));
+  ASSERT_TRUE(queue);
+  ASSERT_EQ(queue->holders.size(), 1U);
+  EXPECT_EQ(queue->holders[0].label, "me");
+  EXPECT_EQ(queue->waiters_in_all, 3U);
+  ASSERT_EQ(queue->waiters.size(), 1U);
+  EXPECT_EQ(queue->waiters[0].label, "b");
+  answer.pop_back();
+  EXPECT_FALSE(parse_queue(list_of(answer))) << "without a list";
 }
 
 TEST(RedisListing, WhatIsNoQueueIsNone) {
-  const std::string free = "E 1700000000500000 0 0 1 0 ";
-  ASSERT_TRUE(parse_queue("0 0 " + free));
-  for (const std::string& wrong : {""s,
-                                   "0"s,
-                                   "0 "s,
-                                   "-1 "s,
-                                   "x"s,
-                                   "0 0 "s,
-                                   "1001 "s,
-                                   "0 "s + free,
-                                   "0 0 Q 1 0 0 1 0 x"s,
-                                   "0 0 R"s,
-                                   "0 0 G 1 1 1 1"s,
-                                   "1 5 o 3 on"s,
-                                   "1 5 o 3 one0 " + free,
-                                   "1 -5 o 3 one 0 " + free,
-                                   "1 5 x 3 one 0 " + free,
-                                   "1 5 o3 one 0 " + free,
-                                   "1 5 o 129 "s + std::string(129, 'x') + " 0 " + free,
-                                   "1 99999999999999999 o 0  0 " + free,
-                                   "2 5 o 3 one 0 " + free,
-                                   "0 1001 " + free,
-                                   "0 1 " + free,
-                                   "0 1 s 0 5 0  " + free,
-                                   "0 1 s 5 5 3 on " + free,
-                                   "0 1 p 5 5 0  " + free,
-                                   "0 1 s 99999999999999999 5 0  " + free,
-                                   "0 1 s 5 99999999999999999 0  " + free,
-                                   "0 1 s -5 5 0  " + free,
-                                   "0 2 s 5 5 0  " + free}) {
-    EXPECT_FALSE(parse_queue(wrong)) << wrong;
-  }
+  const std::vector<Reply> free = answer_of("free", 0, 0, 0, "");
+  ASSERT_TRUE(parse_queue(queue_reply(free, {}, {})));
+  EXPECT_FALSE(parse_queue(list_of(free)));
+  EXPECT_FALSE(parse_queue(queue_reply(answer_of("queued", 0, 0, 0, ""), {}, {})));
+  EXPECT_FALSE(parse_queue(word("free")));
+  const std::string too_long(core::longest_label + 1, 'x');
+  const std::vector<std::vector<Reply>> no_waiters{
+      {integer(1)},
+      {integer(1), word("w")},
+      {integer(-1), word("w"), word("")},
+      {integer(1), word("o"), word("")},
+      {integer(1), word("w"), integer(1)},
+      {integer(1), word("w"), word(too_long)},
+      {integer(1), word("w"), word(""), integer(1)},
+  };
+  for (const auto& wrong : no_waiters) EXPECT_FALSE(parse_queue(queue_reply(free, wrong, {})));
+  const std::vector<std::vector<Reply>> no_holders{
+      {word("w")},
+      {word("w"), integer(1), integer(1)},
+      {word("x"), integer(1), integer(1), word("")},
+      {word("r"), integer(0), integer(1), word("")},
+      {word("r"), integer(1), integer(-1), word("")},
+      {word("r"), integer(1), integer(1), word(too_long)},
+  };
+  for (const auto& wrong : no_holders) EXPECT_FALSE(parse_queue(queue_reply(free, {}, wrong)));
 }
 
 }  // namespace

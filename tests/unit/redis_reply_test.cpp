@@ -89,15 +89,15 @@ TEST(RedisReplyTest, WhatIsNoReplyBreaksItForEver) {
 
 TEST(RedisReplyTest, HugePromisesAreRefusedWhenTheyAreMade) {
   for (const std::string_view bytes :
-       {"*2147483647\r\n", "*1025\r\n", "*2\r\n*600\r\n", "*1000\r\n*25\r\n", "$2147483647\r\n",
+       {"*2147483647\r\n", "*8193\r\n", "*2\r\n*4500\r\n", "*8000\r\n*193\r\n", "$2147483647\r\n",
         "$262145\r\n", "*2\r\n$3\r\nabc\r\n$262142\r\n", "*1\r\n$9223372036854775807\r\n"}) {
     ReplyReader reader;
     feed(reader, bytes);
-    if (bytes == "*2\r\n*600\r\n") {  // fits, until its sibling comes
+    if (bytes == "*2\r\n*4500\r\n") {  // fits, until its sibling comes
       EXPECT_EQ(read(reader), "");
       std::string rest;
-      for (int i = 0; i < 600; ++i) rest += ":1\r\n";
-      feed(reader, rest + "*600\r\n");
+      for (int i = 0; i < 4500; ++i) rest += ":1\r\n";
+      feed(reader, rest + "*4500\r\n");
     }
     EXPECT_EQ(read(reader), "broken") << bytes;
     EXPECT_NE(reader.error().find("more than"), std::string::npos) << reader.error();
@@ -110,9 +110,9 @@ TEST(RedisReplyTest, TheLimitsThemselvesFit) {
   // They count anew for each reply.
   ReplyReader reader;
   for (int i = 0; i < 5; ++i) {
-    feed(reader, "*1024\r\n$262144\r\n" + most + "\r\n");
-    for (int item = 1; item < 1024; ++item) feed(reader, "*0\r\n");
-    EXPECT_EQ(read(reader).size(), most.size() + 3 + 3 * 1023 + 3);
+    feed(reader, "*8192\r\n$262144\r\n" + most + "\r\n");
+    for (int item = 1; item < 8192; ++item) feed(reader, "*0\r\n");
+    EXPECT_EQ(read(reader).size(), most.size() + 3 + 3 * 8191 + 3);
   }
 }
 

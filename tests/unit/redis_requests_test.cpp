@@ -66,10 +66,9 @@ class RedisRequestsTest : public ::testing::Test {
   Words acquire(const Passage& passage, const Acquisition::Request& request, bool wait) const {
     return words_of([&](auto& out) { requests_.acquire(out, passage, request, wait); });
   }
-  Words release(const Passage& passage, const Acquisition::Request* next, bool wait,
-                bool copies) const {
+  Words release(const Passage& passage, const Acquisition::Request* next, bool wait) const {
     const HoldId hold{.name = "a", .attempt = attempt, .number = 1'700'000'000'000'000};
-    return words_of([&](auto& out) { requests_.release(out, passage, hold, next, wait, copies); });
+    return words_of([&](auto& out) { requests_.release(out, passage, hold, next, wait); });
   }
 
   const Settings settings_ = settings_of(QueueMode::fair);
@@ -83,26 +82,58 @@ class RedisRequestsTest : public ::testing::Test {
 TEST_F(RedisRequestsTest, Acquire) {
   const auto request = request_of(attempt, "a{b", "host:1 \xff");
   const std::string sha(scripts::acquire.sha);
-  EXPECT_THAT(acquire({}, request, false),
-              ElementsAre("EVALSHA", sha, "1", "m:{a%7Bb}", client + "f", "f00", "1", "30000",
-                          "host:1 \xff"));
-  const Passage again{.epoch = 18'446'744'073'709'551'615U, .copies = true};
-  EXPECT_THAT(acquire(again, request, true),
-              ElementsAre("EVALSHA", sha, "1", "m:{a%7Bb}", client + "f", "f11",
-                          "18446744073709551615", "30000", "host:1 \xff"));
-  EXPECT_EQ(acquire({.copies = true}, request, false)[5], "f10");
-  EXPECT_EQ(acquire({}, request, true)[5], "f01");
+  EXPECT_THAT(acquire({.void_after = 77us}, request, false),
+              ElementsAre("EVALSHA", sha, "1", "m:{a%7Bb}", client + "f", "77", "30000", "3630000",
+                          "host:1 \xff", "wf00"));
+  EXPECT_EQ(acquire({}, request, true)[9], "wf10");
+  EXPECT_EQ(words_of([&](auto& out) { unfair_.acquire(out, {}, request, true); })[9], "wu10");
   Acquisition::Request odd = request_of(attempt, "a", "");
   odd.lease = 24h;
-  EXPECT_EQ(acquire({}, odd, true)[7], "86400000");
+  EXPECT_EQ(acquire({}, odd, true)[6], "86400000");
+  EXPECT_EQ(acquire({}, odd, true)[7], "90000000");
   odd.lease = 100'999'999ns;
-  EXPECT_EQ(acquire({}, odd, true)[7], "100");  // never longer than we count it
+  EXPECT_EQ(acquire({}, odd, true)[6], "100");  // never longer than we count it
   EXPECT_EQ(acquire({}, odd, true)[8], "");
+}
+
+TEST_F(RedisRequestsTest, AcquireToReadOrForAPermit) {
+  Acquisition::Request request = request_of(attempt, "a", "x");
+  request.mode = Mode::shared;
+  Words words = acquire({}, request, true);
+  ASSERT_EQ(words.size(), 10U);
+  EXPECT_EQ(words[9], "rf10");
+  request.beside = next_attempt;
+  words = acquire({}, request, true);
+  ASSERT_EQ(words.size(), 11U);
+  EXPECT_EQ(words[10], client + "g");
+  request.mode = Mode::permit;
+  request.permits = 5;
+  for (const Requests* const each : {&requests_, &with_java_}) {
+    words = words_of([&](auto& out) { each->acquire(out, {}, request, true); });
+    ASSERT_EQ(words.size(), 12U);
+    EXPECT_EQ(words[3], "m:{a}#");
+    EXPECT_EQ(words[9], "rf10") << "Redisson knows of none";
+    EXPECT_EQ(words[11], "5");
+  }
+}
+
+TEST_F(RedisRequestsTest, AskForManyWaitersAtOnce) {
+  Acquisition::Request reads = request_of(next_attempt, "b", "x");
+  reads.mode = Mode::shared;
+  Acquisition::Request permit = request_of(next_attempt, "c", "x");
+  permit.mode = Mode::permit;
+  std::vector<std::shared_ptr<Acquisition>> waiters;
+  for (const auto& each : {request_of(attempt, "a", "x"), reads, permit}) {
+    waiters.push_back(std::make_shared<Acquisition>(each));
+  }
+  EXPECT_THAT(words_of([&](auto& out) { requests_.ask(out, {}, waiters); }),
+              ElementsAre("EVALSHA", std::string(scripts::ask.sha), "3", "m:{a}", "m:{b}", "m:{c}#",
+                          "w" + client + "f", "r" + client + "g", "r" + client + "g"));
 }
 
 TEST_F(RedisRequestsTest, AScriptThatIsNotKnownIsSentWhole) {
   const Words words = acquire({.whole = true}, request_of(attempt, "a", "x"), true);
-  ASSERT_EQ(words.size(), 9U);
+  ASSERT_EQ(words.size(), 10U);
   EXPECT_EQ(words[0], "EVAL");
   EXPECT_EQ(words[1], scripts::acquire.text);
   EXPECT_EQ(words[2], "1");
@@ -110,26 +141,21 @@ TEST_F(RedisRequestsTest, AScriptThatIsNotKnownIsSentWhole) {
 
 TEST_F(RedisRequestsTest, Cancel) {
   const auto request = request_of(attempt, "a", "x");
-  const std::string sha(scripts::cancel.sha);
-  EXPECT_THAT(words_of([&](auto& out) { requests_.cancel(out, {.epoch = 7}, request); }),
-              ElementsAre("EVALSHA", sha, "1", "m:{a}", client + "f", "f0", "7"));
-  EXPECT_THAT(words_of([&](auto& out) { unfair_.cancel(out, {.copies = true}, request); }),
-              ElementsAre("EVALSHA", sha, "1", "m:{a}", client + "f", "u1", "1"));
+  EXPECT_THAT(words_of([&](auto& out) { requests_.cancel(out, {}, request); }),
+              ElementsAre("EVALSHA", std::string(scripts::cancel.sha), "1", "m:{a}", client + "f",
+                          "3602000"));
 }
 
 TEST_F(RedisRequestsTest, Release) {
   const std::string sha(scripts::release.sha);
-  const std::string hold = "6553f10000000 " + client + "f ";
   const auto next = request_of(next_attempt, "a", "me too");
-  // Without a successor what is said of it is left out: the quick way asks for "f0".
-  EXPECT_THAT(release({.epoch = 3}, nullptr, true, true),
-              ElementsAre("EVALSHA", sha, "1", "m:{a}", hold, "f0", "3"));
-  EXPECT_EQ(release({.copies = true}, nullptr, false, false)[5], "f1");
-  EXPECT_THAT(release({}, &next, true, false),
-              ElementsAre("EVALSHA", sha, "1", "m:{a}", hold, "f010", "1", client + "g", "30000",
-                          "me too"));
-  EXPECT_EQ(release({}, &next, false, true)[5], "f001");
-  EXPECT_EQ(release({.copies = true}, &next, true, true)[5], "f111");
+  EXPECT_THAT(release({}, nullptr, true), ElementsAre("EVALSHA", sha, "1", "m:{a}", client + "f",
+                                                      "1700000000000000", "3602000", "f0"));
+  EXPECT_EQ(release({.heard = true}, nullptr, false)[7], "f1");
+  EXPECT_THAT(release({.void_after = 77us}, &next, true),
+              ElementsAre("EVALSHA", sha, "1", "m:{a}", client + "f", "1700000000000000", "3602000",
+                          "f0", client + "g", "77", "30000", "3630000", "me too", "wf10"));
+  EXPECT_EQ(release({}, &next, false)[13], "wf00");
 }
 
 TEST_F(RedisRequestsTest, Renew) {
@@ -140,13 +166,11 @@ TEST_F(RedisRequestsTest, Renew) {
   }
   const std::string sha(scripts::renew.sha);
   EXPECT_THAT(words_of([&](auto& out) { requests_.renew(out, {}, items); }),
-              ElementsAre("EVALSHA", sha, "2", "m:{a}", "m:{b%7D}", "", "f",
-                          "0000000000046 " + client + "f ", "1000",
-                          "0000000000047 " + client + "f ", "1500"));
+              ElementsAre("EVALSHA", sha, "2", "m:{a}", "m:{b%7D}", "3600000", "1", client + "f",
+                          "70", "1000", client + "f", "71", "1500"));
   EXPECT_THAT(words_of([&](auto& out) { with_java_.renew(out, {}, items); }),
-              ElementsAre("EVALSHA", sha, "4", "m:{a}", "a", "m:{b%7D}", "b}", "", "r",
-                          "0000000000046 " + client + "f ", "1000",
-                          "0000000000047 " + client + "f ", "1500"));
+              ElementsAre("EVALSHA", sha, "4", "m:{a}", "a", "m:{b%7D}", "b}", "3600000", "2",
+                          client + "f", "70", "1000", client + "f", "71", "1500"));
   EXPECT_EQ(words_of([&](auto& out) { requests_.renew(out, {.whole = true}, items); })[1],
             scripts::renew.text);
 }
@@ -158,70 +182,75 @@ TEST_F(RedisRequestsTest, ManyAreRenewedAtOnce) {
         {.hold = {.name = std::string(512, '%'), .attempt = {i, i, i}, .number = i}, .lease = 24h});
   }
   const Words words = words_of([&](auto& out) { with_java_.renew(out, {}, items); });
-  ASSERT_EQ(words.size(), 3 + 2 * 128 + 2 + 2 * 128U);
+  ASSERT_EQ(words.size(), 3 + 2 * 128 + 2 + 3 * 128U);
   EXPECT_EQ(words[2], "256");
   for (std::size_t i = 0; i < 128; ++i) {
     EXPECT_EQ(words[3 + 2 * i], lock_key("m:", items[i].hold.name));
     EXPECT_EQ(words[4 + 2 * i], items[i].hold.name);
-    EXPECT_EQ(words[261 + 2 * i], HoldText({i, i, i}, i).view());
-    EXPECT_EQ(words[262 + 2 * i], "86400000");
+    EXPECT_EQ(words[261 + 3 * i], AttemptText({i, i, i}).view());
+    EXPECT_EQ(words[262 + 3 * i], std::to_string(i));
+    EXPECT_EQ(words[263 + 3 * i], "86400000");
   }
 }
 
 TEST_F(RedisRequestsTest, InspectAndForceRelease) {
   EXPECT_THAT(words_of([&](auto& out) { requests_.inspect(out, {}, "a"); }),
-              ElementsAre("EVALSHA", std::string(scripts::inspect.sha), "1", "m:{a}", "", "f"));
-  EXPECT_THAT(words_of([&](auto& out) { requests_.check(out, {}); }),
-              ElementsAre("EVALSHA", std::string(scripts::inspect.sha), "1", "m:{mortise.check}",
-                          "", "f", "w"));
+              ElementsAre("EVALSHA", std::string(scripts::inspect.sha), "1", "m:{a}", ""));
+  EXPECT_THAT(
+      words_of([&](auto& out) { requests_.check(out, {}); }),
+      ElementsAre("EVALSHA", std::string(scripts::inspect.sha), "1", "m:{mortise.check}", "write"));
   const auto force = [&](const std::string& mark) {
     const FoundHold found{.hold = {.name = "a", .number = 7}, .mark = mark};
     return words_of([&](auto& out) { unfair_.force_release(out, {.whole = true}, found); });
   };
   const std::string text(scripts::force_release.text);
-  EXPECT_THAT(force(""), ElementsAre("EVAL", text, "1", "m:{a}", "", "u", "7", "1"));
-  EXPECT_THAT(force("-6 u:1"), ElementsAre("EVAL", text, "1", "m:{a}", "", "u", "-6 u:1", "1"))
+  EXPECT_THAT(force(""), ElementsAre("EVAL", text, "1", "m:{a}", "7", "3602000"));
+  EXPECT_THAT(force("-6 u:1"), ElementsAre("EVAL", text, "1", "m:{a}", "-6 u:1", "3602000"))
       << "Redisson's";
 }
 
 TEST_F(RedisRequestsTest, WhatIsAskedOfASemaphoreOrAKeyIsAskedOfItsOwnRedisKey) {
   const auto queue = [](const Requests& requests, Mode mode) {
-    return words_of([&](auto& out) { requests.waiters(out, {}, QueueLook("a", 9, mode)); });
+    return words_of([&](auto& out) { requests.queue(out, {}, QueueLook("a", 9, mode)); });
   };
-  const std::string of_locks(scripts::waiters.sha);
-  const std::string of_keys(scripts::once::waiters.sha);
+  const std::string of_locks(scripts::queue.sha);
+  const std::string of_keys(scripts::once::queue.sha);
   EXPECT_THAT(queue(requests_, Mode::shared),
-              ElementsAre("EVALSHA", of_locks, "1", "m:{a}", "", "f", "9"));
+              ElementsAre("EVALSHA", of_locks, "1", "m:{a}", "9", ""));
   EXPECT_THAT(queue(requests_, Mode::permit),
-              ElementsAre("EVALSHA", of_locks, "1", "m:{a}#", "", "f", "9"));
-  EXPECT_THAT(queue(requests_, Mode::once),
-              ElementsAre("EVALSHA", of_keys, "1", "m:{a}!", "", "f", "9"));
+              ElementsAre("EVALSHA", of_locks, "1", "m:{a}#", "9", ""));
+  EXPECT_THAT(queue(requests_, Mode::once), ElementsAre("EVALSHA", of_keys, "1", "m:{a}!", "9"));
   EXPECT_THAT(queue(with_java_, Mode::exclusive),
-              ElementsAre("EVALSHA", of_locks, "2", "m:{a}", "a", "", "r", "9"));
+              ElementsAre("EVALSHA", of_locks, "2", "m:{a}", "a", "9", ""));
   EXPECT_THAT(queue(with_java_, Mode::permit),
-              ElementsAre("EVALSHA", of_locks, "1", "m:{a}#", "", "f", "9"))
+              ElementsAre("EVALSHA", of_locks, "1", "m:{a}#", "9", ""))
       << "Redisson knows of none";
+  const QueueLook one("a", 9, Mode::shared, token_of(7));
+  EXPECT_THAT(words_of([&](auto& out) { requests_.queue(out, {}, one); }),
+              ElementsAre("EVALSHA", of_locks, "1", "m:{a}", "1", "7"));
   const QueueLook meant("a", 9, Mode::once, token_of(7));
-  EXPECT_THAT(
-      words_of([&](auto& out) { requests_.waiters(out, {}, meant); }),
-      ElementsAre("EVALSHA", std::string(scripts::once::inspect.sha), "1", "m:{a}!", "", "f", "7"));
+  EXPECT_THAT(words_of([&](auto& out) { requests_.queue(out, {}, meant); }),
+              ElementsAre("EVALSHA", of_keys, "1", "m:{a}!", "0"));
   EXPECT_THAT(
       words_of([&](auto& out) {
         requests_.force_release(out, {}, {.hold = {.name = "a", .number = 7, .mode = Mode::once}});
       }),
-      ElementsAre("EVALSHA", std::string(scripts::once::force_release.sha), "1", "m:{a}!", "", "f",
-                  "7", "1"));
+      ElementsAre("EVALSHA", std::string(scripts::once::force_release.sha), "1", "m:{a}!", "7", ""));
   const Listing page("b", "", 20, Mode::once);
   EXPECT_THAT(
       words_of([&](auto& out) { with_java_.list(out, {}, page, ""); }),
-      ElementsAre("EVALSHA", std::string(scripts::list.sha), "0", "0", "f", "m:{b*}!", "20", "2"));
+      ElementsAre("EVALSHA", std::string(scripts::list.sha), "0", "0", "m:{b*}!", "20", ""));
+  const Listing locks("b", "", 200, Mode::exclusive);
+  EXPECT_THAT(
+      words_of([&](auto& out) { with_java_.list(out, {}, locks, "17"); }),
+      ElementsAre("EVALSHA", std::string(scripts::list.sha), "0", "17", "m:{b*}", "100", "2"));
 }
 
 TEST_F(RedisRequestsTest, WithRedissonTheNameIsASecondKey) {
   const auto request = request_of(attempt, "a b", "x");
   const Words words = words_of([&](auto& out) { with_java_.acquire(out, {}, request, true); });
   EXPECT_THAT(words, ElementsAre("EVALSHA", std::string(scripts::acquire.sha), "2", "m:{a b}",
-                                 "a b", client + "f", "r01", "1", "30000", "x"));
+                                 "a b", client + "f", "0", "30000", "3630000", "x", "xr10"));
   EXPECT_EQ(words_of([&](auto& out) { with_java_.inspect(out, {}, "a"); })[4], "a");
   EXPECT_EQ(redisson_channel("a b"), "redisson_lock__channel:{a b}");
   EXPECT_FALSE(with_java_.check_name("a b%"));
@@ -235,55 +264,59 @@ TEST_F(RedisRequestsTest, WithRedissonTheNameIsASecondKey) {
 TEST_F(RedisRequestsTest, OfKeys) {
   Acquisition::Request request = request_of(attempt, "a{", "host:1");
   request.mode = Mode::once;
-  request.memory = std::make_shared<Memory>(
-      Memory{.fingerprint = std::string("\0 7", 3), .repeat = Repeat::never, .keep = 24h});
-  const std::string asked = std::string("n86400000 3 \0 7host:1", 21);
-  EXPECT_THAT(words_of([&](auto& out) { requests_.begin(out, {}, request, true, 0); }),
-              ElementsAre("EVALSHA", std::string(scripts::once::begin.sha), "1", "m:{a%7B}!",
-                          client + "f", "f01", "1", "30000", asked));
-  const Words again = words_of(
-      [&](auto& out) { with_java_.begin(out, {.epoch = 2, .copies = true}, request, false, 77); });
-  EXPECT_THAT(again, ElementsAre("EVALSHA", std::string(scripts::once::begin.sha), "1", "m:{a%7B}!",
-                                 client + "f", "f10", "2", "30000", asked, "77"));
+  const std::string print("\0 7", 3);
+  request.memory =
+      std::make_shared<Memory>(Memory{.fingerprint = print, .repeat = Repeat::never, .keep = 24h});
+  const std::string sha(scripts::once::begin.sha);
+  EXPECT_THAT(
+      words_of([&](auto& out) { requests_.begin(out, {.void_after = 77us}, request, true, 0); }),
+      ElementsAre("EVALSHA", sha, "1", "m:{a%7B}!", client + "f", "77", "30000", "host:1", "n",
+                  "86400000", print, "1", "", "3600000"));
+  EXPECT_THAT(words_of([&](auto& out) { with_java_.begin(out, {}, request, false, 99); }),
+              ElementsAre("EVALSHA", sha, "1", "m:{a%7B}!", client + "f", "0", "30000", "host:1",
+                          "n", "86400000", print, "0", "99", "3600000"));
   for (const auto& [repeat, letter] :
-       {std::pair{Repeat::after_failure, 'f'}, std::pair{Repeat::always, 'a'}}) {
+       {std::pair{Repeat::after_failure, "f"}, std::pair{Repeat::always, "a"}}) {
     request.memory = std::make_shared<Memory>(Memory{.repeat = repeat, .keep = 1s});
-    EXPECT_EQ(words_of([&](auto& out) { requests_.begin(out, {}, request, true, 0); })[8],
-              letter + std::string("1000 0 host:1"));
+    EXPECT_EQ(words_of([&](auto& out) { requests_.begin(out, {}, request, true, 0); })[8], letter);
   }
-  EXPECT_THAT(words_of([&](auto& out) { unfair_.cancel(out, {.copies = true}, request); }),
+  EXPECT_THAT(words_of([&](auto& out) { unfair_.cancel(out, {}, request); }),
               ElementsAre("EVALSHA", std::string(scripts::once::cancel.sha), "1", "m:{a%7B}!",
-                          client + "f", "u1", "1"));
+                          client + "f", ""));
+  const Passage arrives{.arrives = true};
+  EXPECT_EQ(words_of([&](auto& out) { unfair_.cancel(out, arrives, request); }).back(), "a");
+  EXPECT_EQ(words_of([&](auto& out) { unfair_.begin(out, arrives, request, true, 0); })[11], "1a");
 }
 
 TEST_F(RedisRequestsTest, ThatEndARun) {
-  const HoldId hold{
-      .name = "a", .attempt = attempt, .number = 1'700'000'000'000'000, .mode = Mode::once};
+  const HoldId hold{.name = "a", .attempt = attempt, .number = 1'700'000, .mode = Mode::once};
   const std::string sha(scripts::once::conclude.sha);
-  const std::string whose = "6553f10000000 " + client + "f ";
   Conclusion conclusion{.bytes = std::string("\0 x", 3),
                         .run = 1,
                         .memory = std::make_shared<Memory>(Memory{.keep = 2s})};
   EXPECT_THAT(words_of([&](auto& out) { requests_.conclude(out, {}, hold, &conclusion); }),
-              ElementsAre("EVALSHA", sha, "1", "m:{a}!", whose, "f0Y", "1", "2000",
-                          std::string("\0 x", 3)));
+              ElementsAre("EVALSHA", sha, "1", "m:{a}!", client + "f", "1700000", "Y", "2000",
+                          std::string("\0 x", 3), "3600000", ""));
   conclusion.state = KeyState::failed;
   conclusion.bytes.clear();
-  EXPECT_THAT(words_of([&](auto& out) {
-                with_java_.conclude(out, {.epoch = 2, .copies = true}, hold, &conclusion);
-              }),
-              ElementsAre("EVALSHA", sha, "1", "m:{a}!", whose, "f1F", "2", "2000", ""));
+  EXPECT_THAT(words_of([&](auto& out) { with_java_.conclude(out, {}, hold, &conclusion); }),
+              ElementsAre("EVALSHA", sha, "1", "m:{a}!", client + "f", "1700000", "F", "2000", "",
+                          "3600000", ""));
   EXPECT_THAT(words_of([&](auto& out) { unfair_.conclude(out, {}, hold, nullptr); }),
-              ElementsAre("EVALSHA", sha, "1", "m:{a}!", whose, "u0", "1"));
+              ElementsAre("EVALSHA", sha, "1", "m:{a}!", client + "f", "1700000", "", "0", "",
+                          "3600000", ""));
+  EXPECT_EQ(words_of([&](auto& out) { unfair_.conclude(out, {.undoes = true}, hold, nullptr); })[6],
+            "U");
 }
 
 TEST_F(RedisRequestsTest, ThatLookAtAKeyAndForgetIt) {
   const std::string sha(scripts::once::recall.sha);
   EXPECT_THAT(words_of([&](auto& out) { with_java_.recall(out, {}, "a", nullptr); }),
-              ElementsAre("EVALSHA", sha, "1", "m:{a}!", "", "f"));
-  const Answer found = Answer::parse("D 1 Y 1 77 0 0 ").value();
+              ElementsAre("EVALSHA", sha, "1", "m:{a}!", ""));
+  Answer found;
+  found.record = std::make_shared<const Record>(Record{.number = 77});
   EXPECT_THAT(words_of([&](auto& out) { requests_.recall(out, {}, "a", &found); }),
-              ElementsAre("EVALSHA", sha, "1", "m:{a}!", "", "f", "77"));
+              ElementsAre("EVALSHA", sha, "1", "m:{a}!", "77"));
 }
 
 TEST_F(RedisRequestsTest, KeysAreRenewedWithLocks) {
@@ -306,35 +339,29 @@ TEST_F(RedisRequestsTest, Inboxes) {
               ElementsAre("UNSUBSCRIBE", "c d"));
 }
 
-// Behind the flags, where it does not change what each of them means.
-TEST_F(RedisRequestsTest, TellHowLongANameIsRememberedWhereThatIsNotAsUsual) {
+TEST_F(RedisRequestsTest, SayForHowLongANameIsRemembered) {
   Settings settings = settings_of(QueueMode::fair);
   settings.remembered = 600;
   const Requests requests(settings);
   const auto request = request_of(attempt, "a", "");
   const HoldId hold{.name = "a", .attempt = attempt, .number = 1};
-  const auto flags = [](const Words& words) { return words.at(5); };
-  EXPECT_EQ(flags(words_of([&](auto& out) { requests.acquire(out, {}, request, true); })),
-            "f01.600");
-  EXPECT_EQ(flags(words_of([&](auto& out) { requests.cancel(out, {}, request); })), "f0.600");
-  EXPECT_EQ(
-      flags(words_of([&](auto& out) { requests.release(out, {}, hold, nullptr, false, false); })),
-      "f0.600");
-  EXPECT_EQ(
-      flags(words_of([&](auto& out) { requests.release(out, {}, hold, &request, true, false); })),
-      "f010.600");
-  EXPECT_EQ(flags(words_of([&](auto& out) { requests.inspect(out, {}, "a"); })), "f.600");
-  EXPECT_EQ(flags(words_of([&](auto& out) {
+  EXPECT_EQ(words_of([&](auto& out) { requests.acquire(out, {}, request, true); })[7], "630000");
+  EXPECT_EQ(words_of([&](auto& out) { requests.cancel(out, {}, request); })[5], "602000");
+  EXPECT_EQ(words_of([&](auto& out) { requests.release(out, {}, hold, nullptr, false); })[6],
+            "602000");
+  EXPECT_EQ(words_of([&](auto& out) { requests.release(out, {}, hold, &request, true); })[11],
+            "630000");
+  EXPECT_EQ(words_of([&](auto& out) {
               requests.renew(out, {}, {{.hold = hold, .lease = std::chrono::seconds(30)}});
-            })),
-            "f.600");
+            })[4],
+            "600000");
 }
 
 TEST_F(RedisRequestsTest, TellWhetherTheClientHearsRedissonsChannel) {
   const auto request = request_of(attempt, "a", "");
   const Words words =
       words_of([&](auto& out) { with_java_.acquire(out, {}, request, true, true); });
-  EXPECT_EQ(words.at(6), "r011");
+  EXPECT_EQ(words.at(10), "xr11");
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ TEST_F(RedisTakenBack, IsNotWhatACallerTakesBack) {
       Acquisition::Request{.attempt = {1, 2, 4}, .name = "a", .lease = 30s, .wait = true});
   EXPECT_TRUE(attempts_.asked(other, 1));
   EXPECT_TRUE(attempts_.cancelled(other));
-  attempts_.unanswered({1, 2, 4}, 0, 1, failed_at, other);
+  attempts_.unanswered(other, {.noted = failed_at}, failed_at);
   EXPECT_TRUE(attempts_.is_leftover({1, 2, 4}));
   EXPECT_FALSE(attempts_.is_to_be_taken_back({1, 2, 4})) << "nobody would send its cancel";
   EXPECT_TRUE(attempts_.is_to_be_taken_back(taken_attempt));

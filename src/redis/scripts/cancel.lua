@@ -1,35 +1,35 @@
 -- SPDX-License-Identifier: MIT
--- Takes an attempt back. The answer is that nothing of it is left, or that it owns the lock: then
--- it was too late. It leaves the queue before the lock is settled, so that it is not handed what it
--- does not want any more. Safe to repeat.
+-- Takes an attempt back: it leaves the queue. If it holds the lock, it is too late, and the answer is that hold. Safe to
+-- repeat.
 --
--- ARGV  1 attempt    2 mode; '1' = older copies may be on their way    3 epoch of the connection
-open(KEYS[1], KEYS[2])
-local w = waiting > 0 and waiter(ARGV[1])
-local first -- whether it was the first of the queue
-if w then
-  dequeue(ARGV[1], w.ticket)
-  count()
-  if waiting <= 0 then
-    redis.call('HDEL', K, 'h', 't')
-  else
-    local head = front() -- the next one in the queue, who shall know that when it asks
-    local tail = tonumber(redis.call('HGET', K, 't')) or 0
-    first = head > w.ticket
-    if not first and w.ticket == tail - 1 then
-      -- Who gives up is the last, as a rule: what is left of the queue shall not grow by each of them.
-      local last = tail - 1
-      while last > head and last > tail - LOOKS and not redis.call('HGET', K, place(last - 1)) do
-        last = last - 1
-      end
-      redis.call('HSET', K, 't', digits(last))
-    end
-  end
+-- KEYS  as of acquire.lua    ARGV  1 attempt    2 life of the key in ms after a hold of 2 s
+--       3 'a' as in acquire.lua
+-- @return {'granted', now, number, us until its lease ends}, or {'busy', now, ...}: see part/holder.lua
+local key, other, whose, life = KEYS[1], KEYS[2], ARGV[1], ARGV[2]
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local f = redis.call('HMGET', key, 'owner', 'ends', 'number', 'label', 'crowd')
+local ends, last = tonumber(f[2] or 0), tonumber(f[3] or 0)
+local owned = ends > now
+local arrives = ARGV[3] == 'a'
+-- include: open.lua
+local was_first = false
+if f[5] then
+  local first = other and redis.call('ZRANGE', queue, 0, 0)[1]
+  was_first = first and string.sub(first, 2) == whose
+  many = many - redis.call('ZREM', queue, 'w' .. whose, 'r' .. whose, 'x' .. whose)
+  redis.call('HDEL', waiters, whose, whose .. ':lease', whose .. ':label')
 end
-if string.sub(ARGV[2], 2, 2) == '1' then refuse_copies(ARGV[1], ARGV[3]) end
-settle()
-local answer = its_grant(ARGV[1])
-if answer then return answer end
--- Only the first hears Redisson's channel, and knows that the lock is kept: the next one is to know it, too.
-if first and (foreign or kept) then tell_first() end
-return occupied('B')
+-- Only the first hears Redisson's channel, and knows that the lock is kept: the next one has to know that, too.
+local tells = was_first and (foreign or kept)
+local me, kind, lease, label, order, waits, own
+-- include: take.lua
+local its_end, its_number = owned and f[1] == whose and ends, f[3]
+if not its_end and shared > 0 then
+  its_end, its_number = tonumber(redis.call('ZSCORE', readers, whose) or 0), redis.call('HGET', notes, whose)
+end
+if its_end and its_end > now and its_number then
+  return {'granted', now, tonumber(its_number), its_end - now}
+end
+-- include: holder.lua
+return {'busy', now, left, 0, number, many, its_label, mode, last}

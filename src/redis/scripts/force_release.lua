@@ -1,39 +1,57 @@
 -- SPDX-License-Identifier: MIT
--- Ends a hold, whoever has it, for an administrator. The grant number is raised first, so that the old
--- holder's renewal and release find nothing and a store that has seen a later token refuses its writes;
--- the old holder is told. Then the next waiter has its turn. A hold of Redisson's ends as well.
--- Of readers it ends all that had the lock when inspect.lua told of it, or the one that is meant. A key stays pending,
--- as if its runner had died.
+-- Ends a hold for an administrator, and gives the lock to the next waiter. It ends the hold that queue.lua named, and no
+-- other: a repeated request or a late copy finds that hold no more. The number is raised, so that a store that has seen a
+-- later token refuses the writes of the old holder. The old holder is told. A hold of Redisson ends as well.
 --
--- It ends the hold that inspect.lua has told of and no other: where the answer is lost it is sent again,
--- and by then, or when a copy comes late, the next one has the lock.
--- ARGV  3 the number in that answer, with its sign; behind it whose hold it is, where that is Redisson's: theirs have
---         no numbers, and one of them may have followed another
---       4 '1' = the hold with that number, and no other
--- @return as inspect.lua, of the hold that was ended; E where it was over already, whoever has the lock now
-open(KEYS[1], KEYS[2])
-local found = foreign and '-' .. digits(number) .. (theirs and ' ' .. theirs or '') or digits(number)
-local answer = held and occupied('O')
-local expelled = readers and held and expel(tonumber(ARGV[3]) or 0, ARGV[4] == '1')
-if expelled then found = ARGV[3] end
-if not held or found ~= ARGV[3] or (readers and not expelled) then
-  settle()
-  return occupied('E')
+-- KEYS  as of acquire.lua
+-- ARGV  1 the number of the hold; of Redisson's, which has none, '-', the last number that was granted, ' ' and whose it is
+--       2 life of the key in ms after a hold of 2 s    3 'a' as in acquire.lua
+-- @return {'freed', now} or {'none', now}
+local key, other, which, life = KEYS[1], KEYS[2], ARGV[1], ARGV[2]
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local f = redis.call('HMGET', key, 'owner', 'ends', 'number', 'label', 'crowd')
+local ends, last = tonumber(f[2] or 0), tonumber(f[3] or 0)
+local owned = ends > now
+local arrives = ARGV[3] == 'a'
+-- include: open.lua
+if arrives and hidden then return redis.error_reply('TRYAGAIN the readers are on their way') end
+local whose, letter
+if foreign and which == string.format('-%.0f %s', last, foreign) then
+  whose = ''
+elseif owned and not foreign and which == f[3] then
+  whose, letter = f[1], 'T '
+elseif read > 0 and not hidden then
+  for _, each in ipairs(redis.call('ZRANGE', readers, now + 1, '+inf', 'BYSCORE')) do
+    if redis.call('HGET', notes, each) == which then whose, letter = each, 'S ' end
+  end
 end
-if expelled and readers then -- who came later reads on
-  settle()
-  return answer
+if whose then
+  last = math.max(last + 1, now)
+  if letter == 'S ' then
+    redis.call('ZREM', readers, whose)
+    redis.call('HDEL', notes, whose, whose .. ':label')
+    read = read - 1
+    redis.call('HSET', key, owned and 'last' or 'number', last)
+    local latest = redis.call('ZRANGE', readers, -1, -1, 'WITHSCORES')
+    shared = read > 0 and tonumber(latest[2]) or 0
+    redis.call('HSET', key, 'crowd', shared)
+  else
+    redis.call('HDEL', key, 'ends')
+    redis.call('HSET', key, 'number', last)
+    if other then redis.call('DEL', other) end
+    owned, f[3] = false, last
+  end
+  if redis.call('PTTL', key) < life + 0 then redis.call('PEXPIRE', key, life) end
+  if letter then
+    local attempt = whose
+    redis.pcall('PUBLISH', string.match(key, '^[^{]*') .. 'inbox:' .. string.sub(attempt, 1, 16),
+      letter .. attempt .. ' ' .. which .. ' ' .. key)
+  end
+  foreign = nil
 end
-redis.call('HDEL', K, 'g')
-if not foreign and not expelled then
-  redis.pcall('PUBLISH', inbox(owner), 'T ' .. owner .. ' ' .. digits(number) .. ' ' .. K)
-end
-if R then redis.call('DEL', R) end
-number = math.max(number + 1, now)
--- Nobody's; but what was asked of a key says whose request it remembers.
-owner, label, held, ends, foreign = '-', run and label or '', false, nil, false
-redis.call('HSET', K, 'o', owned())
-remember(0)
-settle()
-if R and not held then redis.pcall('PUBLISH', 'redisson_lock__channel:{' .. R .. '}', '0') end
-return answer
+local me, kind, lease, label, order, waits, own
+local tells = false
+-- include: take.lua
+if whose and other and not owned then redis.pcall('PUBLISH', 'redisson_lock__channel:{' .. other .. '}', '0') end
+return {whose and 'freed' or 'none', now}

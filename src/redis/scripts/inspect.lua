@@ -1,30 +1,34 @@
 -- SPDX-License-Identifier: MIT
--- Tells who holds a lock (O), or that it is free (E).
+-- Who holds a lock.
 --
--- ARGV  3 the number of a hold: where it is one of those who read, and of an owner beside them, of that one is told;
---         or "w": the name is nobody's, and the caller wants to know whether a lock could be written. What keeps the
---         server from that (too few replicas, no memory, a full disk, a permission) is answered in its own words.
-open(KEYS[1], KEYS[2])
-settle()
-local refused -- the first command that was
-local function try(...)
-  local answer = redis.pcall(...)
-  if type(answer) == 'table' and answer.err then refused = refused or {...} end
-  return answer
+-- KEYS  as of acquire.lua    ARGV  1 'write' = the name is no client's, and the caller wants to know whether a lock could
+--       be written: what keeps the server from that is answered in the server's own words
+-- @return {'held' or 'free', now, ...}: see part/holder.lua; a hold of Redisson has the label "redisson <whose>"
+local key, other = KEYS[1], KEYS[2]
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local f = redis.call('HMGET', key, 'owner', 'ends', 'number', 'label', 'crowd')
+local ends, last = tonumber(f[2] or 0), tonumber(f[3] or 0)
+local owned, arrives = ends > now, false
+if ARGV[1] == 'write' then
+  -- Each command by which a lock is written. The field goes whatever was refused, since a key without a time to live
+  -- would stay; and a client that holds the name after all keeps the key for as long as before.
+  redis.call('HSET', key, '-', '0')
+  local left = redis.pcall('PTTL', key)
+  local lives = type(left) == 'number' and left > 0 and left or 1000
+  local side = key .. ':check'
+  local refused
+  for _, command in ipairs({{'HINCRBY', key, '-', '1'}, {'PTTL', key}, {'PEXPIRE', key, lives},
+    {'ZADD', side, '1', '-'}, {'ZRANGE', side, '0', '0'}, {'ZREM', side, '-'}, {'HDEL', key, '-'}}) do
+    local said = redis.pcall(unpack(command))
+    if type(said) == 'table' and said.err then refused = refused or command end
+  end
+  if refused then -- once more, since the words of an error that was caught differ from version to version
+    redis.call(unpack(refused))
+    redis.call('HDEL', key, '-')
+  end
 end
-if ARGV[3] == 'w' then
-  -- Each command by which a lock is written. The first one is what a server refuses that takes no writes. The field
-  -- goes whatever was refused, since a key without a time to live would stay; and a client that holds the name after
-  -- all keeps the key for as long as before.
-  redis.call('HSET', K, '-', '0')
-  try('HINCRBY', K, '-', '1')
-  local left = try('PTTL', K)
-  try('PEXPIRE', K, type(left) == 'number' and left > 0 and digits(left) or '1000')
-  try('HDEL', K, '-')
-end
-if refused then -- once more, since the words of an error that was caught differ from version to version
-  redis.call(unpack(refused))
-  redis.call('HDEL', K, '-')
-end
-local of_one = ARGV[3] and readers and held and told_of(tonumber(ARGV[3]))
-return of_one or occupied(held and 'O' or 'E')
+-- include: open.lua
+-- include: holder.lua
+if foreign then its_label = 'redisson ' .. foreign end
+return {left > 0 and 'held' or 'free', now, left, 0, number, many, its_label, mode, last}

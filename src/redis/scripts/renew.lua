@@ -1,39 +1,65 @@
 -- SPDX-License-Identifier: MIT
--- Moves the ends of holds. Each is checked for attempt and number, and for its end: a hold that has
--- lapsed does not come back. Safe to repeat.
+-- Moves the ends of holds: of locks, permits, and runs of keys. Each is checked for attempt, number and end: a hold that
+-- has lapsed does not come back. Safe to repeat.
 --
--- KEYS  the locks; in mode r each is followed by its Redisson key
--- ARGV  from 3 on, two for each lock: "<number> <attempt> ", lease in ms
--- @return for each lock 1 = renewed, 0 = not this hold's any more, 2 = renewed, and who waits is kept out by readers
-local answers = {}
-local step = MODE == 'r' and 2 or 1
-for lock = 1, #KEYS / step do
-  answers[lock] = '1'
-  if not left or left[lock] then -- see renew_quick.lua
-    local i, a = (lock - 1) * step + 1, 1 + lock * 2
-    -- What a stranger has put in the place of one lock costs that hold, and no other of the batch.
-    -- A key of Once has no second one, which is said by its own name once more.
-    local readable = pcall(open, KEYS[i], step == 2 and KEYS[i + 1] ~= KEYS[i] and KEYS[i + 1] or nil)
-    local lease = tonumber(ARGV[a + 1])
-    local whose = readable and readers and prolong(ARGV[a], lease)
-    if not readable then
-      answers[lock] = '0'
-    elseif held and hold() == ARGV[a] then
-      keep_what_is_there()
-      redis.call('HSET', K, 'g', until_when(lease), 'o', owned())
-      remember(lease)
-      if R and keyed then
-        redis.call('PEXPIRE', R, lease)
-      elseif R then
-        write_key() -- an older client handed it over without the key
+-- KEYS  the locks. With interop=redisson each is followed by Redisson's key, or by its own name if it has none
+-- ARGV  1 for how many ms a key is remembered after its lease    2 how many keys belong to a lock: 1, or 2 with Redisson
+--       from 3 on, three for each lock: attempt, number, lease in ms
+-- @return {'renewed', now, ...}, for each lock 1 = renewed, 2 = renewed, and others wait whom readers keep out,
+--         0 = it is not this hold's any more, 3 = unknown, since a reader is missing: see part/open.lua
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local answer, step, remembered = {'renewed', now}, tonumber(ARGV[2]), tonumber(ARGV[1])
+for i = 1, #KEYS / step do
+  local key, other = KEYS[(i - 1) * step + 1], step == 2 and KEYS[i * 2]
+  local me, its_number, lease = ARGV[3 * i], ARGV[3 * i + 1], ARGV[3 * i + 2]
+  local code, life = 0, lease + remembered
+  -- What other software has put in the place of one lock costs that hold, and no other of the batch.
+  local f = redis.pcall('HMGET', key, 'owner', 'ends', 'number', 'crowd', 'keyed')
+  if f.err then
+    code = 0
+  elseif f[2] and tonumber(f[2]) > now and f[1] == me and f[3] == its_number then
+    code = 1
+    if other and other ~= key then
+      -- A hold for which Redisson's key was written stands as long as that key; another one gets the key now.
+      local ours = redis.pcall('HEXISTS', other, 'mortise:' .. me)
+      if ours ~= 1 and (f[5] == f[3] or redis.call('PTTL', other) ~= -2) then
+        code = 0
+      elseif ours ~= 1 then
+        redis.call('PEXPIRE', key, math.max(life, redis.call('PTTL', key)))
+        redis.call('HSET', key, 'keyed', its_number)
+        redis.call('HSET', other, 'mortise:' .. me, 1)
       end
-    elseif whose then
-      if waiting > 0 then settle() end -- who is dead keeps nobody waiting
-      if waiting > 0 and whose == 'reader' then answers[lock] = '2' end
-    else
-      if string.byte(K, -1) ~= 33 then settle() end -- the '!' of a key, of which only its own scripts know who is next
-      answers[lock] = '0'
+      if code == 1 then redis.call('PEXPIRE', other, lease) end
+    end
+    if code == 1 then
+      -- PEXPIRE first: it is never refused, and then Redis accepts the next write without memory, too.
+      redis.call('PEXPIRE', key, math.max(life, redis.call('PTTL', key)))
+      redis.call('HSET', key, 'ends', now + lease * 1000)
+    end
+  elseif f[4] then
+    local readers, notes = key .. ':readers', key .. ':notes'
+    local before = redis.pcall('ZRANGE', readers, -1, -1, 'WITHSCORES')
+    local its_end = not before.err and tonumber(redis.call('ZSCORE', readers, me) or nil)
+    local hidden = before.err or (tonumber(f[4]) > now and tonumber(before[2] or 0) < tonumber(f[4]))
+    local noted = not its_end or redis.pcall('HGET', notes, me)
+    if not its_end or type(noted) ~= 'string' then
+      code = (hidden or its_end) and 3 or 0
+    elseif its_end > now and noted == its_number then
+      code = 1
+      for _, each in ipairs({key, readers, notes}) do
+        redis.call('PEXPIRE', each, math.max(life, redis.call('PTTL', each)))
+      end
+      redis.call('ZADD', readers, now + lease * 1000, me)
+      local latest = redis.call('ZRANGE', readers, -1, -1, 'WITHSCORES')
+      if not hidden or tonumber(latest[2]) > tonumber(f[4]) then redis.call('HSET', key, 'crowd', latest[2]) end
+      -- A waiter that was silent for 3 s is as good as gone.
+      for _, each in ipairs(redis.pcall('ZRANGE', key .. ':queue', 0, 15)) do
+        local heard = redis.pcall('HGET', key .. ':waiters', string.sub(each, 2))
+        if type(heard) == 'string' and now - heard <= 3000000 then code = 2 end
+      end
     end
   end
+  answer[i + 2] = code
 end
-return table.concat(answers)
+return answer

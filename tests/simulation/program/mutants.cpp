@@ -35,7 +35,7 @@ constexpr std::array of_servers{
     OfServers{"redis.ask_without_asking", Kind::cluster},
     OfServers{"redis.inbox_of_the_wrong_node", Kind::cluster},
     OfServers{"redis.subscription_outlives_its_slot", Kind::cluster},
-    OfServers{"redis.epoch_of_one_node", Kind::cluster},
+    OfServers{"redis.slot_on_its_way_frees_readers", Kind::cluster},
 };
 
 std::vector<Kind> kinds_of(std::string_view name) {

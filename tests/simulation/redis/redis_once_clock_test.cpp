@@ -9,10 +9,11 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <chrono>
-#include <initializer_list>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace simulation::redis {
 namespace {
@@ -27,36 +28,37 @@ class RedisOnceClock : public testing::Test {
 
   RedisOnceClock() { model.opened(1); }
 
-  std::string run(const mortise::redis::Script& script,
-                  std::initializer_list<std::string_view> arguments) {
-    std::vector<std::string_view> words{"EVAL", script.text, "1", key};
-    words.insert(words.end(), arguments);
+  using Words = std::vector<std::string>;
+
+  /// @return the reply as the server writes it, without what ends its lines.
+  std::string run(const mortise::redis::Script& script, const Words& arguments) {
+    Words words{"EVAL", std::string(script.text), "1", std::string(key)};
+    words.insert(words.end(), arguments.begin(), arguments.end());
     std::string bytes;
-    mortise::redis::append_command(bytes, words);
+    mortise::redis::append_command(bytes,
+                                   std::vector<std::string_view>(words.begin(), words.end()));
     model.received(1, bytes);
     std::string answer = site.take(1);
-    answer.erase(0, answer.find('\n') + 1);
-    return answer.substr(0, answer.rfind('\r'));
+    std::erase(answer, '\r');
+    std::replace(answer.begin(), answer.end(), '\n', ' ');
+    return answer;
   }
   /// With a lease of a second.
   std::string begin(char client) {
-    return run(shipped::once::begin,
-               {std::string(16, client) + "1", "f01", "1", "1000", "f3600000 0 label"});
+    return run(shipped::once::begin, {std::string(16, client) + "1", "9000000000000000", "1000",
+                                      "label", "f", "3600000", "", "0", "", "3600000"});
   }
-  [[nodiscard]] std::string hold() {
-    const std::string owner = model.field(key, "o").value_or("");
-    return owner.substr(0, owner.find(' ', owner.find(' ') + 1) + 1);
+  [[nodiscard]] std::string number() { return model.field(key, "number").value_or(""); }
+  std::string succeed(char client, const std::string& number) {
+    return run(shipped::once::conclude,
+               {std::string(16, client) + "1", number, "Y", "3600000", "done", "3600000"});
   }
-  std::string succeed(const std::string& its, std::string_view flags = "f0Y") {
-    return run(shipped::once::conclude, {its, flags, "1", "3600000", "done"});
-  }
-  std::string recall(std::string_view number = {}) {
-    if (number.empty()) return run(shipped::once::recall, {"", "f"});
-    return run(shipped::once::recall, {"", "f", number});
+  std::string recall(const std::string& number = {}) {
+    return run(shipped::once::recall, {number});
   }
   void expect_pending() {
-    EXPECT_THAT(recall(), HasSubstr(" P 1 "));
-    EXPECT_EQ(model.field(key, "v"), std::nullopt);
+    EXPECT_THAT(recall(), HasSubstr(" pending :1 "));
+    EXPECT_EQ(model.field(key, "result"), std::nullopt);
   }
 
   QuietSite site;
@@ -64,41 +66,39 @@ class RedisOnceClock : public testing::Test {
 };
 
 TEST_F(RedisOnceClock, IsNotTurnedBackForARunnerThatHasLost) {
-  EXPECT_THAT(begin('a'), HasSubstr("G 17"));
-  const std::string its = hold();
+  EXPECT_THAT(begin('a'), HasSubstr(" granted "));
+  const std::string its = number();
   site.pass(2s);
-  EXPECT_EQ(succeed(its), "L");
+  EXPECT_THAT(succeed('a', its), HasSubstr(" lapsed "));
   site.set_wall(site.wall() - 2s);
-  EXPECT_EQ(succeed(its), "A") << "said once more";
-  EXPECT_EQ(succeed(its, "f1Y"), "A") << "said by the next connection";
-  EXPECT_EQ(run(shipped::renew, {"", "f", its, "1000"}), "0");
+  EXPECT_THAT(succeed('a', its), HasSubstr(" lapsed ")) << "said once more";
+  EXPECT_EQ(model.field(key, "ends"), "0") << "a renewal finds nothing";
   expect_pending();
-  EXPECT_THAT(begin('b'), HasSubstr(" 1000 2")) << "the next run";
+  EXPECT_THAT(begin('b'), HasSubstr(" :1000000 :2")) << "the next run";
 }
 
 TEST_F(RedisOnceClock, IsNotTurnedBackForARunnerThatWasForgotten) {
   begin('a');
-  const std::string its = hold();
+  const std::string its = number();
   site.pass(2s);
-  EXPECT_THAT(recall("1700000000000000"), HasSubstr(" P 1 1700000000000000 0 "));
+  EXPECT_THAT(recall("1700000000000000"), HasSubstr(" pending :1 :1700000000000000 :0 "));
   site.set_wall(site.wall() - 2s);
-  EXPECT_EQ(succeed(its), "A");
-  EXPECT_THAT(recall(), HasSubstr(" A 0 0 0 "));
+  EXPECT_THAT(succeed('a', its), HasSubstr(" before "));
+  EXPECT_THAT(recall(), HasSubstr(" absent :0 :0 :0 "));
 }
 
 // Grants that come later have larger numbers, and what is remembered stands longer.
 TEST_F(RedisOnceClock, ThatIsSetBackForgetsNothing) {
   begin('a');
-  ASSERT_EQ(succeed(hold()), "F");
+  ASSERT_THAT(succeed('a', number()), HasSubstr(" freed "));
   site.set_wall(site.wall() - 24h);
-  EXPECT_THAT(begin('b'), HasSubstr(" Y 1 1700000000000000 0 0 done"));
-  EXPECT_THAT(recall("1700000000000000"), HasSubstr(" Y 1 "));
-  EXPECT_THAT(begin('b'), HasSubstr(" 1700000000000001 "));
-  const std::string its = hold();
-  EXPECT_EQ(succeed(its), "F");
-  EXPECT_EQ(succeed(its), "F");
+  EXPECT_THAT(begin('b'), HasSubstr(" succeeded :1 :1700000000000000 :0 $0  $4 done"));
+  EXPECT_THAT(recall("1700000000000000"), HasSubstr(" succeeded :1 "));
+  EXPECT_THAT(begin('b'), HasSubstr(" :1700000000000001 "));
+  EXPECT_THAT(succeed('b', number()), HasSubstr(" freed "));
+  EXPECT_THAT(succeed('b', number()), HasSubstr(" freed "));
   site.pass(48h);
-  EXPECT_THAT(recall(), HasSubstr(" A 0 0 0 "));
+  EXPECT_THAT(recall(), HasSubstr(" absent :0 :0 :0 "));
 }
 
 }  // namespace

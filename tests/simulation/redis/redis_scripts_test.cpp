@@ -45,10 +45,11 @@ class Callers {
       case 4:
       case 5:
       case 6: vote(); break;
-      case 7: call(shipped::inspect, {"", mode_ + life_}); break;
+      case 7: look(); break;
       case 8:
-        if (below(3) == 0) call(shipped::force_release, {"", mode_ + life_, last_grant(), "1"});
+        if (below(3) == 0) call(shipped::force_release, {which(), life()});
         break;
+      case 18: ask(); break;
       case 9:
       case 10: renew(); break;
       case 11:
@@ -66,7 +67,7 @@ class Callers {
   /// it is.
   void choose() {
     constexpr std::array<std::string_view, 4> modes{"f", "f", "u", "r"};
-    constexpr std::array<std::string_view, 4> lives{"", "", ".60", ".7200"};
+    constexpr std::array<int, 4> lives{3'600'000, 3'600'000, 60'000, 7'200'000};
     mode_ = modes[below(modes.size())];
     life_ = lives[below(lives.size())];
     name_ = "lock " + std::to_string(below(3));
@@ -76,7 +77,6 @@ class Callers {
   static constexpr int clients = 4;
 
   const std::string& attempt() { return attempts_[below(attempts_.size())]; }
-  std::string flag() { return below(10) == 0 ? "1" : "0"; }
   std::string coin() { return below(2) == 0 ? "1" : "0"; }
   std::string epoch() { return std::to_string(below(4)); }
   std::string lease() {
@@ -89,37 +89,26 @@ class Callers {
     return labels[below(labels.size())];
   }
   std::string key() const { return "mortise:{" + name_ + "}"; }
-  /// The owner and its number, as the hash has them; or something stale.
-  std::string hold(const std::string& of_key) {
-    const std::optional<std::string> owner = pair_.model().field(of_key, "o");
+  /// An attempt that holds the lock, and its number; or something stale.
+  std::pair<std::string, std::string> hold(const std::string& of_key) {
     const LockSeen seen = pair_.model().lock(of_key);
-    if (seen.read && !seen.holds.empty() && below(5) != 0) {
+    if (!last_.first.empty() && below(8) == 0) return last_;
+    if (below(5) == 0) return {attempt(), std::to_string(1'700'000'000'000'000 + below(3))};
+    last_ = {seen.attempt, std::to_string(seen.number)};
+    if (!seen.holds.empty()) {
       const HoldSeen& one = seen.holds[below(seen.holds.size())];
-      last_of_readers_ = written(one.number) + " " + one.attempt + " ";
-      return last_of_readers_;
+      last_ = {one.attempt, std::to_string(one.number)};
     }
-    if (!last_of_readers_.empty() && below(8) == 0) return last_of_readers_;
-    if (owner && below(5) != 0) {
-      return owner->substr(0, owner->find(' ', owner->find(' ') + 1) + 1);
-    }
-    return attempt() + " " + std::to_string(1'700'000'000'000'000 + below(3));
+    if (last_.first.empty()) last_.first = attempt();
+    return last_;
   }
   std::string owner_of(const std::string& of_key) {
     return below(4) == 0 ? attempt() : pair_.model().lock(of_key).attempt;
   }
-  /// As scripts/lock.lua writes a number.
-  static std::string written(std::uint64_t number) {
-    std::array<char, 32> text{};
-    std::snprintf(text.data(), text.size(), "%08llx%05llx",
-                  static_cast<unsigned long long>(number / 1'000'000),
-                  static_cast<unsigned long long>(number % 1'000'000));
-    return text.data();
-  }
-  /// What a release by force says of whom it is about; or something stale.
-  std::string last_grant() {
-    if (below(2) == 0) return std::to_string(pair_.model().lock(key()).number);
-    const std::string owner = hold(key());
-    return (below(3) == 0 ? "-" : "") + owner.substr(owner.find(' ') + 1);
+  /// The hold that a forced release names, or a stale one.
+  std::string which() {
+    const std::string number = hold(key()).second;
+    return below(4) == 0 ? "-" + number + " 8d4c:77" : number;
   }
 
   void call(const mortise::redis::Script& script, Words arguments,
@@ -134,38 +123,60 @@ class Callers {
     pair_.say(std::move(words));
   }
 
-  void acquire() {
+  /// The arguments of acquire.lua, and of release.lua for a successor.
+  Words request() {
     const bool reads = mode_ != "r" && below(2) == 0;
-    Words words{attempt(),
-                mode_ + flag() + (below(4) == 0 ? "0" : "1") +
-                    (mode_ == "r" ? flag() : (reads ? "s" : "")) + life_,
-                epoch(), lease(), label()};
+    const std::string its_lease = lease();
+    Words words{attempt(), moment(), its_lease, std::to_string(std::stoll(its_lease) + life_),
+                label()};
+    words.push_back((reads          ? "r"
+                     : mode_ == "r" ? "x"
+                                    : "w") +
+                    mode_ + (below(4) == 0 ? "0" : "1") +
+                    (below(12) == 0 ? "a"
+                     : mode_ == "r" ? coin()
+                                    : "0"));
     // Beside its own hold, perhaps.
     if (reads && below(3) == 0) words.push_back(owner_of(key()));
-    call(shipped::acquire, std::move(words));
+    return words;
   }
-  void cancel() { call(shipped::cancel, {attempt(), mode_ + flag() + life_, epoch()}); }
+  std::string life() { return std::to_string(2'000 + life_); }
+
+  void acquire() {
+    if (below(8) != 0) return call(shipped::acquire, request());
+    Words words{attempt(), moment(), lease(), "3630000",
+                label(),   "rf10",   "",      std::to_string(1 + below(3))};
+    call(shipped::acquire, std::move(words), key() + "#");
+  }
+  void ask() {
+    static constexpr std::array<char, 3> kinds{'w', 'r', 'x'};
+    call(shipped::ask, {std::string(1, kinds[below(kinds.size())]) + attempt()}, key());
+  }
+  void cancel() { call(shipped::cancel, {attempt(), life()}); }
+  void look() {
+    if (below(2) == 0) return call(shipped::inspect, {below(8) == 0 ? "write" : ""});
+    call(shipped::queue, {std::to_string(1 + below(9)), below(2) == 0 ? "" : which()});
+  }
   void release() {
-    Words words{hold(key()), mode_ + flag(), epoch()};
+    const auto [whose, number] = hold(key());
+    Words words{whose, number, life(), mode_ + coin()};
     if (below(3) == 0) {
-      const bool reads = mode_ != "r" && below(2) == 0;
-      words[1] += flag() + flag() + (reads ? "s" : "");
-      words.insert(words.end(), {attempt(), lease(), label()});
-      if (reads && below(3) == 0) words.push_back(owner_of(key()));
+      Words next = request();
+      words.insert(words.end(), next.begin(), next.end());
     }
-    words[1] += life_;
     call(shipped::release, std::move(words));
   }
   void renew() {
     Words words{"EVAL", std::string(shipped::renew.text)};
     const std::size_t locks = 1 + below(3);
     words.push_back(std::to_string(mode_ == "r" ? locks * 2 : locks));
-    Words arguments{"", mode_ + life_};
+    Words arguments{std::to_string(life_), mode_ == "r" ? "2" : "1"};
     for (std::size_t i = 0; i < locks; ++i) {
       const std::string name = "lock " + std::to_string(i);
       words.push_back("mortise:{" + name + "}");
       if (mode_ == "r") words.push_back(name);
-      arguments.insert(arguments.end(), {hold("mortise:{" + name + "}"), lease()});
+      const auto [whose, number] = hold("mortise:{" + name + "}");
+      arguments.insert(arguments.end(), {whose, number, lease()});
     }
     words.insert(words.end(), arguments.begin(), arguments.end());
     pair_.say(std::move(words));
@@ -211,34 +222,34 @@ class Callers {
     return std::to_string(seen.number);
   }
 
-  std::string asked() {
-    static const std::array<std::string, 5> keeps{"f1000", "f86400000", "n86400000", "a86400000",
-                                                  "a5000"};
-    static const std::array<std::string, 4> prints{" 0 ", " 0 ", " 1 x", std::string(" 2 \0\n", 5)};
-    return keeps[below(keeps.size())] + prints[below(prints.size())] + label();
-  }
-  // What is remembered of a key of `Once`, under the name of the lock.
+  std::string keep() { return below(2) == 0 ? "86400000" : "1000"; }
+  // The record of a key of `Once`, under the name of the lock.
   void ask_for_a_key() {
     const std::string at = key() + "!";
-    const std::string mode = mode_ == "r" ? "f" : mode_;
-    const std::string number = std::to_string(pair_.model().lock(at).number);
-    switch (below(8)) {
-      case 0: return call(shipped::once::recall, {"", mode + life_}, at);
-      case 1: return call(shipped::once::recall, {"", mode + life_, number}, at);
-      case 2: return call(shipped::once::cancel, {attempt(), mode + flag() + life_, epoch()}, at);
-      case 3:
-      case 4: {
+    const LockSeen seen = pair_.model().lock(at);
+    const std::string number = std::to_string(seen.number);
+    const std::string whose = below(4) == 0 || seen.attempt.empty() ? attempt() : seen.attempt;
+    switch (below(10)) {
+      case 0: return call(shipped::once::recall, {""}, at);
+      case 1: return call(shipped::once::recall, {number}, at);
+      case 2: return call(shipped::once::cancel, {attempt()}, at);
+      case 3: return call(shipped::once::queue, {below(2) == 0 ? "0" : "5"}, at);
+      case 4: return call(shipped::once::force_release, {number}, at);
+      case 5:
+      case 6: {
         static const std::array<std::string, 3> letters{"", "Y", "F"};
-        const std::string letter = letters[below(letters.size())];
-        Words words{hold(at), mode + flag() + letter + life_, epoch()};
-        if (!letter.empty()) words.insert(words.end(), {"5000", label()});
-        return call(shipped::once::conclude, std::move(words), at);
+        return call(shipped::once::conclude,
+                    {whose, number, letters[below(letters.size())], keep(), label(), "3600000"},
+                    at);
       }
       default: break;
     }
-    Words words{attempt(), mode + flag() + coin() + life_, epoch(), lease(), asked()};
-    if (below(5) == 0) words.push_back(number);
-    call(shipped::once::begin, std::move(words), at);
+    static const std::array<std::string, 4> repeats{"f", "f", "n", "a"};
+    static const std::array<std::string, 4> prints{"", "", "x", std::string("\0\n", 2)};
+    call(shipped::once::begin,
+         {attempt(), moment(), lease(), label(), repeats[below(repeats.size())], keep(),
+          prints[below(prints.size())], coin(), below(5) == 0 ? number : "", "3600000"},
+         at);
   }
 
   // A client begins to listen to its inbox, or ends; on connections of their own.
@@ -252,7 +263,12 @@ class Callers {
 
   // Strangers: Redisson, an administrator, other software.
   void meddle() {
-    switch (below(6)) {
+    switch (below(7)) {
+      case 6: {
+        static constexpr std::array<const char*, 4> parts{":queue", ":waiters", ":readers",
+                                                          ":notes"};
+        return pair_.say({"DEL", key() + parts[below(parts.size())]});
+      }
       case 0: return pair_.say({"DEL", key()});
       case 1: return pair_.say({"SET", key(), "a stranger's", "PX", "700"});
       case 2: return pair_.say({"HSET", name_, "8d4c:77", "1"});
@@ -279,9 +295,9 @@ class Callers {
   std::vector<std::string> attempts_;
   std::set<std::string> loaded_;
   std::string mode_ = "f";
-  std::string life_;
+  int life_ = 3'600'000;  // ms
   std::string name_ = "lock 0";
-  std::string last_of_readers_;  // a hold: what is said again comes late
+  std::pair<std::string, std::string> last_{};  // a hold: a repeated one comes late
   bool no_memory_ = false;
 };
 

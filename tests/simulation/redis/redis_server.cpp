@@ -95,10 +95,14 @@ void RedisModel::carry_out(Session& session) {
     return refuse("ERR wrong number of arguments for '" + std::string(command->name) + "' command");
   }
   const std::string why = refusal(state_, session, *command, words);
-  session.asking = false;  // for one command
-  if (!why.empty()) return refuse(why);
+  const bool asks = command->name == "asking";
+  if (!why.empty()) {
+    session.asking = false;
+    return refuse(why);
+  }
   Invocation call{state_, session, words, reply_, now};
   command->run(call);
+  if (!asks) session.asking = false;  // resetClient()
   state_.replication.note(*command, words, session.database);
   state_.replication.finish();
   session.written = state_.replication.offset();

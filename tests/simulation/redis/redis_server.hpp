@@ -21,7 +21,7 @@
 
 namespace simulation::redis {
 
-/// A lock as its hash has it, whoever wrote that.
+/// A hold as the server has it.
 struct HoldSeen {
   std::string attempt{};
   std::uint64_t number = 0;
@@ -37,13 +37,22 @@ struct LockSeen {
   std::uint64_t number = 0;
   std::int64_t since = 0;  ///< in us since 1970, of this server's clock; 0 = freed
   std::int64_t ends = 0;   ///< in us since 1970; 0 = freed
+  std::int64_t shared = 0;  ///< when the last lease of a reader ends, as its hash says
   std::uint64_t waiting = 0;
   std::string label;
-  bool read = false;            ///< o and g are about all who read, or about the last who did
+  bool read = false;            ///< readers hold it
   std::vector<HoldSeen> holds;  ///< that stand
   /// @return the hold with this number, or null.
   [[nodiscard]] const HoldSeen* hold(std::uint64_t of_number) const;
   [[nodiscard]] bool is_held_by(std::string_view who) const;
+};
+
+/// A place in the queue of a lock.
+struct WaiterSeen {
+  std::string attempt{};
+  char wants = 'w';        ///< see src/redis/scripts/acquire.lua
+  std::int64_t came = 0;   ///< in us since 1970, of the server's clock
+  std::int64_t asked = 0;  ///< last, the same
 };
 
 class RedisModel final : public Server {
@@ -112,6 +121,8 @@ class RedisModel final : public Server {
   [[nodiscard]] std::optional<std::string> field(std::string_view key, std::string_view name);
   /// @return who holds a lock, of the backends redis and redlock alike
   [[nodiscard]] LockSeen lock(std::string_view key);
+  /// @return who waits for it, in order.
+  [[nodiscard]] std::vector<WaiterSeen> waiters(std::string_view key);
   /// The same in words, for the trace of a failing run.
   [[nodiscard]] std::string look(std::string_view key);
   /// Tells a judge of each message, also where nobody listens.
@@ -132,7 +143,6 @@ class RedisModel final : public Server {
   [[nodiscard]] Value* value(std::string_view key, std::size_t database = 0);
 
  private:
-  [[nodiscard]] LockSeen vote(const std::string& key);
   void begin_run();
   void carry_out(Session& session);
   void answer_unknown(Session& session);

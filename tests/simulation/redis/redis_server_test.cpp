@@ -39,7 +39,8 @@ class RedisModelTest : public testing::Test {
     return site.take(1);
   }
   std::string acquire(std::string_view attempt) {
-    return run(shipped::acquire, {attempt, "f01", "0", "10000", "label"});
+    return run(shipped::acquire,
+               {attempt, "9000000000000000", "10000", "3610000", "label", "wf10"});
   }
 
   QuietSite site;
@@ -70,17 +71,21 @@ TEST_F(RedisModelTest, ClosesWhereThereIsNoCommand) {
 TEST_F(RedisModelTest, RunsTheShippedScripts) {
   const std::string a = std::string(16, 'a') + "-1";
   const std::string b = std::string(16, 'b') + "-1";
-  EXPECT_THAT(acquire(a), HasSubstr("\nG6553f10000000\r"));
+  EXPECT_EQ(acquire(a),
+            "*4\r\n$7\r\ngranted\r\n:1700000000000000\r\n:1700000000000000\r\n"
+            ":10000000\r\n");
   EXPECT_EQ(model.lock("mortise:{name}").attempt, a);
   EXPECT_TRUE(model.lock("mortise:{name}").held);
-  EXPECT_THAT(acquire(b), HasSubstr("Q 1700000000000000 10000000 1 1700000000000000 1 label"));
+  EXPECT_THAT(acquire(b), HasSubstr("queued\r\n:1700000000000000\r\n:10000000\r\n:1\r\n"
+                                    ":1700000000000000\r\n:1\r\n$5\r\nlabel\r\n"));
   EXPECT_EQ(model.lock("mortise:{name}").waiting, 1U);
 
   model.opened(2);
   const std::string inbox = "mortise:inbox:" + std::string(16, 'b');
   EXPECT_THAT(ask({"SUBSCRIBE", inbox}, 2), StartsWith("*3\r\n$9\r\nsubscribe\r\n"));
   site.pass(std::chrono::seconds(1));
-  EXPECT_EQ(run(shipped::release, {"6553f10000000 " + a + " ", "f0", "0"}), "$1\r\nF\r\n");
+  EXPECT_THAT(run(shipped::release, {a, "1700000000000000", "3602000", "f0"}),
+              HasSubstr("\nfreed\r"));
   EXPECT_THAT(site.take(2), HasSubstr("G " + b + " 1700000001000000 1700000001000000 2000 "));
   EXPECT_EQ(model.lock("mortise:{name}").attempt, b);
   site.pass(std::chrono::seconds(2));
@@ -88,21 +93,21 @@ TEST_F(RedisModelTest, RunsTheShippedScripts) {
 }
 
 TEST_F(RedisModelTest, KnowsAScriptByTheShippedHash) {
-  EXPECT_EQ(ask({"EVALSHA", shipped::inspect.sha, "1", "k", "", "f"}),
+  EXPECT_EQ(ask({"EVALSHA", shipped::inspect.sha, "1", "k", ""}),
             "-NOSCRIPT No matching script. Please use EVAL.\r\n");
   EXPECT_EQ(ask({"SCRIPT", "LOAD", shipped::inspect.text}),
             "$40\r\n" + std::string(shipped::inspect.sha) + "\r\n");
-  EXPECT_THAT(ask({"EVALSHA", shipped::inspect.sha, "1", "k", "", "f"}), HasSubstr("\nE 17"));
+  EXPECT_THAT(ask({"EVALSHA", shipped::inspect.sha, "1", "k", ""}), HasSubstr("\nfree\r\n:17"));
   model.flush_scripts();
-  EXPECT_THAT(ask({"EVALSHA", shipped::inspect.sha, "1", "k", "", "f"}), StartsWith("-NOSCRIPT"));
+  EXPECT_THAT(ask({"EVALSHA", shipped::inspect.sha, "1", "k", ""}), StartsWith("-NOSCRIPT"));
 }
 
 TEST_F(RedisModelTest, MakesTheMistakeThatItIsTold) {
   const std::string a = std::string(16, 'a') + "-1";
   acquire(a);
-  EXPECT_EQ(run(shipped::release, {"stranger-1 5", "f0", "0"}), "$1\r\nN\r\n");
+  EXPECT_THAT(run(shipped::release, {"stranger-1", "5", "3602000", "f0"}), HasSubstr("\nnone\r"));
   model.make_mistake("redis.release_without_owner_check");
-  EXPECT_EQ(run(shipped::release, {"stranger-1 5", "f0", "0"}), "$1\r\nF\r\n");
+  EXPECT_THAT(run(shipped::release, {"stranger-1", "5", "3602000", "f0"}), HasSubstr("\nfreed\r"));
   EXPECT_FALSE(model.lock("mortise:{name}").held);
 }
 
@@ -160,7 +165,7 @@ TEST_F(RedisModelTest, CountsWhatAnOperationCosts) {
   const Counters first = model.counters();
   EXPECT_EQ(first.commands, 1U);
   EXPECT_EQ(first.scripts, 1U);
-  EXPECT_EQ(first.commands_of_scripts, 5U);  // TIME HMGET HSET PTTL PEXPIRE
+  EXPECT_EQ(first.commands_of_scripts, 4U);  // TIME HMGET HSET PEXPIRE
   EXPECT_GT(first.instructions, 50U);
   EXPECT_LT(first.instructions, 500U);
   EXPECT_GT(model.bytes_of("mortise:{name}"), 40U);

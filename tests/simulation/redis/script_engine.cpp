@@ -6,6 +6,7 @@
 #include "simulation/redis/lua_reply.hpp"
 #include "simulation/redis/lua_upvalues.hpp"
 #include "simulation/redis/rules.hpp"
+#include "simulation/redis/script_files.hpp"
 #include "simulation/redis/script_library.hpp"
 #include "simulation/redis/script_mutants.hpp"
 #include "simulation/redis/sha1.hpp"
@@ -102,9 +103,25 @@ std::string words_of(lua_State* lua) {
     if (lua_type(lua, -1) == LUA_TNUMBER) {
       words += std::to_string(static_cast<std::int64_t>(lua_tonumber(lua, -1)));
     }
+    if (lua_istable(lua, -1)) words += words_of(lua);
     lua_pop(lua, 1);
   }
   return words;
+}
+
+/// @return which of our scripts has that digest; empty = none.
+std::string_view our_script(std::string_view sha) {
+  static const std::unordered_map<std::string_view, std::string_view> names = [] {
+    std::unordered_map<std::string_view, std::string_view> all;
+    for (const ScriptFile& file : script_files()) {
+      for (const std::string_view each : {file.sha, file.cluster_sha}) {
+        all.emplace(each, file.name.substr(0, file.name.rfind('.')));
+      }
+    }
+    return all;
+  }();
+  const auto found = names.find(sha);
+  return found == names.end() ? std::string_view() : found->second;
 }
 
 }  // namespace
@@ -212,7 +229,9 @@ void ScriptEngine::run(Invocation& call, std::string_view sha,
   } else {
     const std::string answer = server_.on_script ? words_of(lua) : std::string();
     answer_with(lua, call.reply);
-    if (server_.on_script) server_.on_script({call.session.connection, keys, arguments, answer});
+    if (server_.on_script) {
+      server_.on_script({call.session.connection, our_script(sha), keys, arguments, answer});
+    }
   }
   lua_pop(lua, 1);  // the handler
   collect_garbage();
@@ -275,6 +294,11 @@ bool ScriptEngine::call_command(lua_State* lua) {
     why = "Wrong number of args calling Redis command from script";
   } else {
     why = refusal_in_script(server_, *command, has_written_);
+  }
+  // scriptVerifyClusterState(): also of a key that is nowhere, in a slot that is on its way.
+  if (why.empty() && server_.slots.is_part() &&
+      !server_.slots.redirection(running_->session, *command, words_).empty()) {
+    why = "Script attempted to access a non local key in a cluster node";
   }
   if (!why.empty()) {
     push_error(lua, why);

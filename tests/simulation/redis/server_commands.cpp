@@ -22,8 +22,8 @@ std::string server_section(const ServerState& server) {
          "\r\nredis_mode:" + (server.options.cluster ? "cluster" : "standalone") +
          "\r\nrun_id:" + server.run_id + "\r\nserver_time_usec:" +
          std::to_string(
-             std::chrono::duration_cast<std::chrono::microseconds>(server.site.wall()).count()) + "\r\nuptime_in_seconds:" + std::to_string(up.count()) +
-         "\r\n";
+             std::chrono::duration_cast<std::chrono::microseconds>(server.site.wall()).count()) +
+         "\r\nuptime_in_seconds:" + std::to_string(up.count()) + "\r\n";
 }
 
 std::string memory_section(const ServerState& server) {

@@ -42,9 +42,10 @@ struct Counters {
 /// A script that ran to its end, for a judge.
 struct ScriptRun {
   ConnectionId connection{};
+  std::string_view script;  ///< "redis/acquire"; empty = none of ours
   std::span<const std::string_view> keys;
   std::span<const std::string_view> arguments;
-  std::string_view answer;  ///< the words of a list, one blank between two; empty = no text
+  std::string_view answer;  ///< the words of a list and its lists, one blank between two
 };
 
 /// What an administrator, or bad luck, has done to a server.

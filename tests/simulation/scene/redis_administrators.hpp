@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 
 namespace simulation {
@@ -27,8 +28,8 @@ class RedisAdministrators {
  private:
   /// One call.
   struct OneShot {
-    double loses = 0;  // how often an answer is lost
-    int ended = 0;     // holds of owners
+    double loses = 0;               // how often an answer is lost
+    std::set<std::string> ended{};  // numbers of holds
   };
   void begin(const std::string& url, const std::string& name, double loses);
   void look_at_end(OneShot& one_shot, const redis::ScriptRun& run) const;

@@ -11,6 +11,7 @@
 #include "simulation/scene/redis_slot_on_its_way.hpp"
 #include "simulation/scene/stands.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <utility>
@@ -93,9 +94,20 @@ std::optional<Stand::Truth> RedisClusterStand::truth_of(std::size_t name,
   const redis::LockSeen seen = shards_.server(place).lock(key_of(name));
   if (!seen.there) return std::nullopt;
   const redis::HoldSeen* const hold = number == 0 ? nullptr : seen.hold(number);
+  const Nanos now = shards_.host(place).wall();
+  // The record of a reader may be on another server, or overwritten, while the slot moves. Then its
+  // lock is held as long as the hash says.
+  const auto is_known = [&](const redis::HoldSeen& each) {
+    return each.reads && each.number != 0 && each.ends >= seen.shared;
+  };
+  const bool hidden = std::none_of(seen.holds.begin(), seen.holds.end(), is_known);
+  const Nanos left_of_all = std::chrono::microseconds(seen.shared) - now;
+  if (hold == nullptr && number != 0 && hidden && left_of_all > Nanos(0)) {
+    return Truth{number, left_of_all};
+  }
   const bool of_many = seen.read && number != 0;
   const std::int64_t ends = hold != nullptr ? hold->ends : of_many ? 0 : seen.ends;
-  const Nanos left = std::chrono::microseconds(ends) - shards_.host(place).wall();
+  const Nanos left = std::chrono::microseconds(ends) - now;
   return Truth{hold != nullptr ? number : seen.number, seen.held && ends != 0 ? left : Nanos(0)};
 }
 

@@ -23,7 +23,8 @@ std::vector<std::string> RedisCrowd::queue(const std::string& key, std::uint64_t
                        std::string(id_of_a_client - of_crowds.size() - number.size(), '0') +
                        number + "1");
     people_.run(mortise::redis::scripts::acquire, key,
-                {attempts.back(), "f01", "1", in_ms, "crowd"});
+                {attempts.back(), "9000000000000000", in_ms,
+                 std::to_string(3'600'000 + std::stoll(in_ms)), "crowd", "wf10"});
   }
   people_.goes();
   return attempts;
@@ -32,7 +33,7 @@ std::vector<std::string> RedisCrowd::queue(const std::string& key, std::uint64_t
 void RedisCrowd::leave(const std::string& key, const std::vector<std::string>& attempts) {
   people_.comes();
   for (const std::string& attempt : attempts) {
-    people_.run(mortise::redis::scripts::cancel, key, {attempt, "f0", "1"});
+    people_.run(mortise::redis::scripts::cancel, key, {attempt, "3602000"});
   }
   people_.goes();
 }

@@ -2,6 +2,7 @@
 #include "simulation/scene/redis_hearing.hpp"
 
 #include "simulation/redis/numbers.hpp"
+#include "simulation/scene/redis_request.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -28,16 +29,15 @@ std::string_view take_word(std::string_view& text) {
 
 }  // namespace
 
-// "Q <now> <left> <ahead> <number> ...": a sign in front of the number says that a stranger has it,
-// or that it is read.
+// "queued <now> <left> <first> <number> ..."
 void RedisHearing::runs(const redis::ScriptRun& run) {
-  if (run.keys.empty() || run.arguments.size() != 5 || !run.answer.starts_with("Q ")) return;
-  std::string_view words = run.answer;
+  const auto request = RedisRequest::in(run);
+  if (run.script != "redis/acquire" || !request || !request->queued()) return;
+  std::string_view words = request->answer;
   for (int i = 0; i < 4; ++i) take_word(words);
-  if (words.starts_with('*') || words.starts_with('+')) words.remove_prefix(1);
   const std::int64_t number = redis::parse_integer(take_word(words)).value_or(0);
   if (number == 0) return;
-  listen(run.connection, run.keys[0], static_cast<std::uint64_t>(std::llabs(number)));
+  listen(run.connection, run.keys[0], static_cast<std::uint64_t>(number));
 }
 
 // "T <attempt> <number> <key>", of a reader "S ..."

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "simulation/scene/redis_judges.hpp"
 
+#include "simulation/scene/redis_request.hpp"
+
 #include <algorithm>
 #include <cstdlib>
 #include <utility>
@@ -29,13 +31,7 @@ constexpr std::int64_t alive = 2'900'000;  // us
 /// From when on it counts as dead.
 constexpr std::int64_t silence = 3'000'000;  // us
 
-/// @param place "<attempt> <last contact> <lease> ...", with two zeros in front of a reader's lease
-bool wants_to_read(std::string_view place) {
-  const std::size_t lease = place.find(' ', place.find(' ') + 1) + 1;
-  return place.substr(lease, 2) == "00";
-}
-
-/// At so many waiters one script looks at most (lock.lua).
+/// At so many waiters one script looks at most (hand_over.lua).
 constexpr int looks_of_a_script = 64;
 
 /// A provisional lease of two seconds, and that clocks drift.
@@ -44,7 +40,7 @@ constexpr std::int64_t longest_provisional_lease = 2'010'000;  // us
 }  // namespace
 
 RedisJudges::RedisJudges(Room& room, redis::RedisModel& server, const Plan& plan)
-    : room_(room), server_(server), steps_(plan.steps), copies_(room) {
+    : room_(room), server_(server), steps_(plan.steps), copies_(plan) {
   for (std::size_t i = 0; i < plan.names; ++i) {
     names_.push_back({.key = "mortise:{name/" + std::to_string(i) + "}"});
   }
@@ -137,63 +133,54 @@ std::optional<Verdict> RedisJudges::look_at_the_dead(const Name& name,
   return Verdict{"L1", name.key + " is kept by a dead waiter: " + server_.look(name.key)};
 }
 
-// A connection with a call that is unanswered for a second is dropped, and whoever was answered on
-// it knows that older copies are refused: to tell it again and again makes the lock grow.
 void RedisJudges::runs(const redis::ScriptRun& run) {
-  const std::string copies = copies_.look(run);
+  const std::string copies = copies_.look(*room_.network.hosts().front(), run);
   if (!copies.empty() && !verdict_) verdict_ = Verdict{"S5", copies};
   const Attempts pushed = pushed_;
   look_at_pushes(run);
   look_at_free(run);
   look_at_kept(run);
   look_at_turns(run, pushed);
+  look_at_places(run);
   note_question(run);
-  const auto& arguments = run.arguments;
-  const ConnectionId connection = run.connection;
-  if (arguments.size() < 2 || arguments[1].size() < 2 || arguments[1][1] != '1') return;
-  const Nanos now = room_.world.now();
-  Tombstone& tombstone =
-      tombstones_
-          .try_emplace(std::pair(connection, std::string(arguments[0])), Tombstone{.since = now})
-          .first->second;
-  if (now - tombstone.last < 500ms) return;  // asked together, before the answer
-  tombstone.last = now;
-  if (++tombstone.times < 4 || now - tombstone.since < 3s || verdict_) return;
-  verdict_ =
-      Verdict{"debris", std::string(arguments[0]) + " has older copies refused again and again"};
+}
+
+// Who waits has three fields next to the queue. A few are left behind if somebody deletes the
+// queue.
+void RedisJudges::look_at_places(const redis::ScriptRun& run) {
+  constexpr std::size_t left_behind = 30;
+  if (run.keys.size() != 1 || verdict_) return;
+  const std::string key(run.keys[0]);
+  const redis::Value* const found = server_.value(key + ":waiters");
+  const auto* const hash = found == nullptr ? nullptr : std::get_if<redis::HashValue>(&found->data);
+  const std::size_t size = hash == nullptr ? 0 : hash->fields().size();
+  if (size <= 3 * server_.lock(key).waiting + left_behind) return;
+  verdict_ = Verdict{"debris", std::to_string(size) + " fields are left of who waited for " + key};
 }
 
 void RedisJudges::told(std::string_view message) {
-  // Of a lock, or of a key.
-  if (message.starts_with("G ") || message.starts_with("K "))
-    pushed_.emplace(message.substr(2, message.find(' ', 2) - 2));
+  if (message.starts_with("G ")) pushed_.emplace(message.substr(2, message.find(' ', 2) - 2));
 }
 
 // Who is answered hears nothing by a push as well: the two come in any order.
 void RedisJudges::look_at_pushes(const redis::ScriptRun& run) {
   const auto pushed = std::exchange(pushed_, {});
   if (pushed.empty() || verdict_) return;
-  const auto& words = run.arguments;
-  const bool releases = words.size() == 6;
-  const bool takes = words.size() == 5;
-  if (!takes && !releases) return;
-  const std::string requester(words[releases ? 3 : 0]);
-  const std::string_view answer =
-      releases ? run.answer.substr(std::min<std::size_t>(2, run.answer.size())) : run.answer;
-  if (!answer.starts_with('G') || !pushed.contains(requester)) return;
-  verdict_ = Verdict{"L6", requester + " is told of one grant by an answer and by a push"};
+  const auto request = RedisRequest::in(run);
+  if (!request || !request->granted() || !pushed.contains(request->attempt)) return;
+  verdict_ = Verdict{
+      "L6", std::string(request->attempt) + " is told of one grant by an answer and by a push"};
 }
 
 // Whatever looks at a fair lock that is free hands it to whoever waits, lives and listens: a
 // release, somebody who leaves the queue, and somebody who asks and has to wait.
 void RedisJudges::look_at_free(const redis::ScriptRun& run) {
-  const auto& words = run.arguments;
-  if (!fair_ || verdict_) return;
-  if (run.keys.empty() || words.empty()) return;
-  const bool of_a_hold = words[0].find(' ') != std::string_view::npos;
-  const bool releases = words.size() == 3 && of_a_hold && run.answer == "F";
-  const bool leaves = words.size() == 3 && !of_a_hold && run.answer.starts_with("B ");
-  const bool waits = words.size() == 5 && !of_a_hold && run.answer.starts_with("Q ");
+  if (!fair_ || verdict_ || run.keys.empty() || run.keys[0].ends_with('!')) return;
+  const auto request = RedisRequest::in(run);
+  const bool releases =
+      run.script == "redis/release" && !request && run.answer.starts_with("freed ");
+  const bool leaves = run.script == "redis/cancel" && run.answer.starts_with("busy ");
+  const bool waits = run.script == "redis/acquire" && request && request->queued();
   if (!releases && !leaves && !waits) return;
   const std::string key(run.keys[0]);
   const redis::LockSeen seen = server_.lock(key);
@@ -203,101 +190,83 @@ void RedisJudges::look_at_free(const redis::ScriptRun& run) {
     free_with_.erase(key);
     return;
   }
-  const redis::Value* const value = server_.value(key);
-  const auto* const hash = value == nullptr ? nullptr : std::get_if<redis::HashValue>(&value->data);
-  if (hash == nullptr) return;
-  for (const auto& [field, text] : hash->fields()) {
-    if (!field.starts_with('#')) continue;  // "<attempt> <last contact> ..."
-    const std::size_t blank = text.find(' ');
-    const std::int64_t contact = std::atoll(text.c_str() + std::min(blank, text.size()));
-    if (server_time() - contact > alive || !listens(text.substr(0, client_size))) continue;
+  for (const redis::WaiterSeen& each : server_.waiters(key)) {
+    if (server_time() - each.asked > alive || !listens(each.attempt.substr(0, client_size))) {
+      continue;
+    }
     // Not at once: the next script goes on where this one had to stop.
     const auto [before, first] = free_with_.try_emplace(key, seen.waiting);
     if (first || std::exchange(before->second, seen.waiting) != seen.waiting) return;
-    verdict_ = Verdict{"L2", key + " is free, and " + text + " is not told: " + server_.look(key)};
+    verdict_ =
+        Verdict{"L2", key + " is free, and " + each.attempt + " is not told: " + server_.look(key)};
     return;
   }
 }
 
 // @param deaf also whoever wants to have it alone, was heard of lately, and does not listen
-// @return the first in the queue who lives and listens; ticket 0 = there is none such
-RedisJudges::Waiter RedisJudges::first_who_waits(const std::string& key, bool deaf) const {
-  const redis::Value* const value = server_.value(key);
-  const auto* const hash = value == nullptr ? nullptr : std::get_if<redis::HashValue>(&value->data);
-  if (hash == nullptr) return {};
-  Waiter its;
-  for (const auto& [field, text] : hash->fields()) {
-    if (!field.starts_with('#')) continue;
-    const std::int64_t ticket = std::atoll(field.c_str() + 1) + 1;
-    if (its.ticket != 0 && ticket > its.ticket) continue;
-    const std::int64_t contact = std::atoll(text.c_str() + std::min(text.find(' '), text.size()));
-    const bool heard_of = server_time() - contact <= silence;
-    const bool lives = server_time() - contact <= alive && listens(text.substr(0, client_size));
-    if (!lives && !(deaf && heard_of && !wants_to_read(text))) continue;
-    its = {.ticket = ticket, .place = text};
+// @return the first in the queue who lives and listens; nothing = there is none such
+std::optional<redis::WaiterSeen> RedisJudges::first_who_waits(const std::string& key,
+                                                              bool deaf) const {
+  for (const redis::WaiterSeen& each : server_.waiters(key)) {
+    const std::int64_t silent = server_time() - each.asked;
+    const bool lives = silent <= alive && listens(each.attempt.substr(0, client_size));
+    if (lives || (deaf && silent <= silence && each.wants != 'r')) return each;
   }
-  return its;
+  return std::nullopt;
 }
 
 // Beside readers whoever reads and is the next is let in at once; and whoever comes to read waits
 // behind who waits to have the lock alone. Of a semaphore as long as there is a permit.
 void RedisJudges::look_at_turns(const redis::ScriptRun& run, const Attempts& pushed) {
-  const auto& words = run.arguments;
-  if (run.keys.size() != 1 || words.size() < 3 || verdict_) return;
+  if (run.keys.size() != 1 || verdict_ || !run.script.starts_with("redis/")) return;
   if (run.keys[0].ends_with('!')) return;  // of a key
   const std::string key(run.keys[0]);
   const redis::LockSeen seen = server_.lock(key);
-  constexpr std::int64_t rounding = 2'000;  // us: the end of all leases is written in ms
-  if (seen.read && seen.holds.empty() && seen.ends - server_time() > rounding) {
-    verdict_ = Verdict{"L1", key + " is kept for nobody: " + server_.look(key)};
-    return;
-  }
   if (!fair_) return;
-  const bool of_a_hold = words[0].find(' ') != std::string_view::npos;
-  const bool of_permits = words.size() == 6 && words[1].substr(3, 1) == "p";
-  const bool asks =
-      !of_a_hold && (of_permits || (words.size() == 5 && words[1].substr(3, 1) == "s"));
-  const bool successor = of_a_hold && words.size() > 3;
-  const std::string who(successor ? words[3] : words[0]);
-  const bool comes = (asks || successor) && tickets_.try_emplace(who, 0).second;
-  if (const auto ticket = server_.field(key, who); (asks || successor) && ticket) {
-    tickets_[who] = std::atoll(ticket->c_str()) + 1;
+  const auto request = RedisRequest::in(run);
+  const bool asks = request && request->wants == 'r';
+  const std::string who(asks ? request->attempt : std::string_view());
+  const bool comes = asks && places_.try_emplace(who, 0).second;
+  for (const redis::WaiterSeen& each : server_.waiters(key)) {
+    if (asks && each.attempt == who) places_[who] = each.came;
   }
   // Its place is another one's once it is granted.
   std::map<std::string, std::int64_t> granted;
   const auto note = [&](const std::string& attempt) {
-    const auto its = tickets_.find(attempt);
-    if (its != tickets_.end() && seen.is_held_by(attempt)) {
+    const auto its = places_.find(attempt);
+    if (its != places_.end() && seen.is_held_by(attempt)) {
       granted.emplace(attempt, std::exchange(its->second, 0));
     }
   };
   for (const std::string& each : pushed) note(each);
-  if (asks || successor) note(who);
+  if (asks) note(who);
   const bool reads =
       !seen.holds.empty() && std::all_of(seen.holds.begin(), seen.holds.end(),
                                          [](const auto& each) { return each.reads; });
   if (!reads) return;
-  if (const auto permits = server_.field(key, "n")) {
+  if (const auto permits = server_.field(key, "permits")) {
     const std::size_t most = std::strtoul(permits->c_str(), nullptr, 10);
     if (seen.holds.size() > most) {
       verdict_ = Verdict{"S1", key + " has more holders than permits: " + server_.look(key)};
     }
     if (seen.holds.size() >= most) return;
   }
-  const bool looks = (asks && run.answer.starts_with("Q ")) || (of_a_hold && run.answer == "F") ||
-                     (words.size() == 3 && run.answer.starts_with("B "));
+  const bool frees = run.script == "redis/release" && run.answer.starts_with("freed ");
+  const bool leaves = run.script == "redis/cancel" && run.answer.starts_with("busy ");
+  const bool looks = (asks && request->queued()) || frees || leaves;
   const bool all_looked_at = seen.waiting < static_cast<std::uint64_t>(looks_of_a_script);
-  if (const Waiter first = first_who_waits(key, true);
-      looks && all_looked_at && first.ticket != 0 && wants_to_read(first.place)) {
-    verdict_ = Verdict{
-        "L2", key + " is read, and " + first.place + " is not let in: " + server_.look(key)};
+  if (const auto first = first_who_waits(key, true);
+      looks && all_looked_at && first && first->wants == 'r') {
+    verdict_ = Verdict{"L2", key + " is read, and " + first->attempt +
+                                 " is not let in: " + server_.look(key) + ", by " +
+                                 std::string(run.script) + ": " + std::string(run.answer)};
     return;
   }
-  const Waiter next = first_who_waits(key, false);
-  if (next.ticket == 0 || wants_to_read(next.place)) return;
-  for (const auto& [attempt, ticket] : granted) {
-    if (ticket <= next.ticket && !(comes && attempt == who)) continue;
-    verdict_ = Verdict{"L6", attempt + " reads " + key + ", and overtakes " + next.place};
+  const auto next = first_who_waits(key, false);
+  if (!next || next->wants == 'r') return;
+  for (const auto& [attempt, place] : granted) {
+    if (place <= next->came && !(comes && attempt == who)) continue;
+    verdict_ = Verdict{"L6", attempt + " reads " + key + ", and overtakes " + next->attempt};
     return;
   }
 }
@@ -305,8 +274,8 @@ void RedisJudges::look_at_turns(const redis::ScriptRun& run, const Attempts& pus
 // Of whoever holds Redisson's channel tells an unlock by force, and it is nobody for whom a lock is
 // kept when it is released. A subscription may overtake one release, but not several.
 void RedisJudges::look_at_kept(const redis::ScriptRun& run) {
-  const auto& words = run.arguments;
-  if (run.keys.size() != 2 || words.size() != 3 || run.answer != "F" || verdict_) return;
+  const bool frees = run.script == "redis/release" && run.answer.starts_with("freed ");
+  if (run.keys.size() != 2 || !frees || RedisRequest::in(run) || verdict_) return;
   const Connection* const from = room_.network.find(run.connection);
   const auto& all = server_.listeners("redisson_lock__channel:{" + std::string(run.keys[1]) + "}");
   const bool its_own = std::all_of(all.begin(), all.end(), [&](ConnectionId id) {
@@ -316,7 +285,7 @@ void RedisJudges::look_at_kept(const redis::ScriptRun& run) {
   });
   if (all.empty() || !its_own) return;
   const std::string key(run.keys[0]);
-  const auto until = server_.field(key, "y");
+  const auto until = server_.field(key, "kept");
   // A thread that stands still may have the end of the subscription still to send.
   const Nanos stolen = room_.world.stolen(from->process());
   Kept& kept = kept_for_nobody_[key];
@@ -334,7 +303,9 @@ void RedisJudges::forgotten(Connection& inbox) {
 }
 
 void RedisJudges::note_question(const redis::ScriptRun& run) {
-  if (forgotten_.empty() || run.arguments.size() != 5 || !run.answer.starts_with("Q ")) return;
+  const auto request = RedisRequest::in(run);
+  const bool asks = run.script == "redis/ask" || (request && request->queued());
+  if (forgotten_.empty() || !asks) return;
   const Connection* const from = room_.network.find(run.connection);
   for (Forgotten& each : forgotten_) {
     if (from == nullptr || &from->process() != each.process) continue;

@@ -60,14 +60,12 @@ class RedisJudges {
                                                          Nanos quiet);
   void look_at_pushes(const redis::ScriptRun& run);
   void look_at_free(const redis::ScriptRun& run);
+  void look_at_places(const redis::ScriptRun& run);
   void look_at_kept(const redis::ScriptRun& run);
   using Attempts = std::set<std::string, std::less<>>;
   void look_at_turns(const redis::ScriptRun& run, const Attempts& pushed);
-  struct Waiter {
-    std::int64_t ticket = 0;  // from 1
-    std::string place{};      // "<attempt> <last contact> <lease> ..."
-  };
-  [[nodiscard]] Waiter first_who_waits(const std::string& key, bool deaf) const;
+  [[nodiscard]] std::optional<redis::WaiterSeen> first_who_waits(const std::string& key,
+                                                                 bool deaf) const;
   void note_question(const redis::ScriptRun& run);
   [[nodiscard]] std::optional<Verdict> look_at_forgotten();
 
@@ -76,13 +74,6 @@ class RedisJudges {
   const bool steps_;
   std::vector<Name> names_;
   std::map<std::string, Dead> dead_;
-  /// How an attempt has its older copies refused on a connection.
-  struct Tombstone {
-    Nanos since{};
-    Nanos last = Nanos::min() / 2;
-    int times = 0;
-  };
-  std::map<std::pair<ConnectionId, std::string>, Tombstone> tombstones_;
   struct Forgotten {
     ConnectionId inbox{};
     const Process* process = nullptr;
@@ -104,7 +95,7 @@ class RedisJudges {
   bool fair_ = false;
   std::map<std::string, std::uint64_t> free_with_;  // names that a look has left free, and how many
                                                     // waited
-  std::map<std::string, std::int64_t> tickets_;  // of attempts to read, as of Waiter; 0 = none yet
+  std::map<std::string, std::int64_t> places_;  // of attempts to read, in the queue; 0 = none yet
   std::optional<Verdict> verdict_;
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "simulation/scene/redis_moved_waiter.hpp"
 
+#include "simulation/scene/redis_request.hpp"
+
 #include <chrono>
 #include <thread>
 
@@ -40,11 +42,12 @@ void RedisMovedWaiter::move() {
 
 // It has asked at once, when its inbox was not there yet, and asks again with it.
 void RedisMovedWaiter::runs(const redis::ScriptRun& run) {
-  if (!moved_ || believed_ || run.arguments.size() != 5) return;
+  const auto request = RedisRequest::in(run);
+  if (!moved_ || believed_ || !request) return;
   Connection* const from = room_.network.find(run.connection);
   if (from == nullptr || &from->process() != waiter_) return;
   from->stall(Connection::Way::down, room_.world.now() + lease);
-  asked_ = asked_ || run.answer.starts_with("Q ");
+  asked_ = asked_ || request->queued();
 }
 
 void RedisMovedWaiter::hold(mortise::Client& client) {

@@ -2,9 +2,10 @@
 #include "simulation/scene/redis_orders.hpp"
 
 #include "core/figures.hpp"
-#include "simulation/redis/numbers.hpp"
+#include "simulation/scene/redis_request.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 namespace simulation {
@@ -37,10 +38,12 @@ constexpr Nanos longest_silence = 6s;
 
 bool is_client(const Process& process) { return process.name().starts_with("client"); }
 
-/// @return whether somebody asks for a lock, and is answered so. No administrator takes keys.
-bool is_answer(const redis::ScriptRun& run, std::string_view letter) {
-  return run.keys.size() == 1 && run.arguments.size() == 5 && run.answer.starts_with(letter) &&
-         !run.keys[0].ends_with('!');
+/// @return the request of somebody who asks for a lock. No administrator takes keys.
+std::optional<RedisRequest> request_in(const redis::ScriptRun& run) {
+  const auto request = RedisRequest::in(run);
+  const bool fits =
+      run.keys.size() == 1 && run.script == "redis/acquire" && request && request->wants == 'w';
+  return fits ? request : std::nullopt;
 }
 
 }  // namespace
@@ -103,7 +106,7 @@ void RedisOrders::take(const std::string& key, Nanos after) {
     if (!host_.up() || host_.paused_until() > room_.world.now()) return;
     administrator_.comes();
     const std::string whose = std::to_string(server_.lock(key).number);
-    administrator_.run(mortise::redis::scripts::force_release, key, {"", "f", whose, "1"});
+    administrator_.run(mortise::redis::scripts::force_release, key, {whose, "3602000"});
     administrator_.goes();
   });
 }
@@ -117,7 +120,8 @@ void RedisOrders::runs(const redis::ScriptRun& run) {
     }
   }
   if (room_.world.now() < moved_.until) hold_up_reading(run);
-  if (answers_ > 0 && is_answer(run, "G")) hold_up_answer(run);
+  const auto request = request_in(run);
+  if (answers_ > 0 && request && request->granted()) hold_up_answer(run);
   if (overdue_) tell_of_overdue(run);
   second_grants_.runs(run);
 }
@@ -143,21 +147,18 @@ void RedisOrders::hear_of_another_machine(Random& random, Nanos from) {
   luck_ = Random(random.next());
   moved_ = {.from = from, .until = std::min(end_, from + until_it_is_told)};
   for (std::size_t i = 0;; ++i) {
-    const auto* const value = server_.value("mortise:{name/" + std::to_string(i) + "}");
-    const auto* const hash =
-        value == nullptr ? nullptr : std::get_if<redis::HashValue>(&value->data);
-    if (hash == nullptr) break;
-    for (const auto& [field, text] : hash->fields()) {
-      if (field.starts_with('#')) moved_.waiters.insert(text.substr(0, text.find(' ')));
-    }
+    const std::string key = "mortise:{name/" + std::to_string(i) + "}";
+    if (server_.value(key) == nullptr) break;
+    for (const auto& each : server_.waiters(key)) moved_.waiters.insert(each.attempt);
   }
 }
 
 // The first who waited before and asks the new machine learns nothing by its answers, however often
 // it connects anew; its inbox works.
 void RedisOrders::hold_up_reading(const redis::ScriptRun& run) {
-  if (room_.world.now() < moved_.from || !is_answer(run, "Q ")) return;
-  const std::string attempt(run.arguments[0]);
+  const auto request = request_in(run);
+  if (room_.world.now() < moved_.from || !request || !request->queued()) return;
+  const std::string attempt(request->attempt);
   Connection* const to = room_.network.find(run.connection);
   if (to == nullptr || !to->held() || !moved_.waiters.contains(attempt)) return;
   if (moved_.attempt.empty()) {
@@ -221,7 +222,8 @@ void RedisOrders::told(std::string_view channel, std::string_view message) {
 // what the server has said since a good while later.
 void RedisOrders::tell_of_overdue(const redis::ScriptRun& run) {
   const Nanos now = room_.world.now();
-  const bool waits = is_answer(run, "Q ") && run.arguments[0] == overdue_->attempt;
+  const auto request = request_in(run);
+  const bool waits = request && request->queued() && request->attempt == overdue_->attempt;
   if (!waits && now < overdue_->until) return;
   const ConnectionId id = overdue_->inbox;
   overdue_.reset();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "simulation/scene/redis_second_grants.hpp"
 
+#include "simulation/scene/redis_request.hpp"
+
 #include <utility>
 
 namespace simulation {
@@ -43,12 +45,12 @@ void RedisSecondGrants::runs(const redis::ScriptRun& run) {
 void RedisSecondGrants::begin(const redis::ScriptRun& run) {
   const Nanos now = room_.world.now();
   if (left_ == 0 || now + in_all > end_) return;
-  if (run.keys.size() != 1 || run.arguments.size() != 5 || !run.answer.starts_with("Q ")) return;
-  if (run.keys[0].ends_with('!')) return;  // of a key, which no administrator takes
+  const auto request = RedisRequest::in(run);
+  if (run.keys.size() != 1 || run.script != "redis/acquire" || !request->queued()) return;
   Connection* const from = room_.network.find(run.connection);
   if (from == nullptr || !from->held() || !from->process().name().starts_with("client")) return;
   const redis::LockSeen seen = server_.lock(run.keys[0]);
-  const std::string attempt(run.arguments[0]);
+  const std::string attempt(request->attempt);
   if (!seen.held || seen.waiting != 1) return;
   if (seen.attempt.substr(0, client_size) == attempt.substr(0, client_size)) return;
   --left_;

@@ -47,7 +47,8 @@ class RedisSentinelStand final : public Stand {
       group_.server(i).make_mistake(mistake);
       group_.server(i).on_script([this, i](const redis::ScriptRun& run) {
         asked_.insert(run.connection);
-        if (run.answer.starts_with('G') && !run.keys.empty()) grants(i, run.keys[0]);
+        if (run.answer.find("granted ") != std::string_view::npos && !run.keys.empty())
+          grants(i, run.keys[0]);
         if (i != group_.master()) goes_on(i);
       });
       group_.server(i).on_message([this, i](std::string_view /*channel*/, std::string_view words) {

@@ -3,6 +3,7 @@
 
 #include <mortise/redis.hpp>
 
+#include "simulation/scene/redis_request.hpp"
 #include "support/force.hpp"
 
 #include <chrono>
@@ -34,7 +35,7 @@ void RedisTwiceGranted::come() {
 }
 
 void RedisTwiceGranted::runs(const redis::ScriptRun& run) {
-  if (!lost_ || run.arguments.size() != 5) return;
+  if (!lost_ || !RedisRequest::in(run)) return;
   Connection* const from = room_.network.find(run.connection);
   if (from == nullptr || &from->process() != waiter_) return;
   lost_ = false;

@@ -1,32 +1,97 @@
 -- SPDX-License-Identifier: MIT
--- Begins a run of a key, joins its queue, or tells what is remembered. Safe to repeat under the attempt's id, and
--- deaf to late copies, as acquire.lua.
+-- Begins a run of a key, joins its queue, or returns what is remembered of it. A repeated request gets the same run.
+-- A request that arrives after the moment `void` changes nothing: no client reads its reply any more.
 --
--- ARGV  1 attempt    2 mode; '1' = older copies may be on their way; '1' = wait    3 epoch of the connection
---       4 lease in ms    5 what is asked: see record.lua
---       6 the number of the conclusion that it was told of while it waited; none = of no one
--- @return as acquire.lua, a grant with the number of the run behind; or "D ...", what is remembered: without its bytes
---         where that is of another fingerprint. Then the attempt has no effect, and is not queued
-open(KEYS[1])
-local me, asked = ARGV[1], ARGV[5]
-if is_late(me, ARGV[3]) then return 'R' end
-if string.sub(ARGV[2], 2, 2) == '1' then refuse_copies(me, ARGV[3]) end
-if not held or owner ~= me then
-  local answer
-  local its = verdict(asked)
-  if its ~= 'run' then answer = record(its == 'replay') end
-  if ARGV[6] and its == 'run' then answer = told(ARGV[6], asked) end
-  if answer then
-    exhume()
-    local w = waiting > 0 and waiter(me)
-    if w then
-      dequeue(me, w.ticket)
-      count()
-    end
-    tell_answered()
-    settle()
-    return answer
-  end
-  tell_answered(me)
+-- The hash of a key has the `number` of its last grant, and while it runs `owner`, `ends` and `label`. Its record is
+-- `run`, the number of the last run, `print`, its fingerprint, and `till`, the moment at which the record is
+-- forgotten. The last conclusion is `outcome` (Y succeeded, F failed), `result`, and `outcome_of`, the number of its
+-- grant. It stands if `outcome_of` is the number of the last grant. Otherwise the key is pending, and `outcome_run` is
+-- the run of that conclusion, and `outcome_till` the moment at which it would have been forgotten.
+--
+-- KEYS  1 the key
+-- ARGV  1 attempt    2 void: a moment of this server's clock, in us    3 lease in ms    4 label
+--       5 does it run a key that has an outcome? f = after a failure, n = never, a = always
+--       6 how long the record is kept, in ms    7 fingerprint
+--       8 '1' = it waits, or '0'; then 'a' if in a cluster the slot of the key is on its way to this server
+--       9 the number of the conclusion that a message D named; '' = none
+--       10 how long the number is remembered, in ms
+-- @return {'granted', now, number, left in us, run}, {'void', now},
+--         {'recorded', now, state, run, number, held, fingerprint, bytes}: then the attempt is not queued, or
+--         {'queued', now, left in us, first, number, waiters, label}, or {'busy', ...} or {'apart', ...} with
+--         the same items. 'apart': it could not be queued, see part/key_waiters.lua
+local key, me, letter, print = KEYS[1], ARGV[1], ARGV[5], ARGV[7]
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+if now > tonumber(ARGV[2]) then return {'void', now} end
+local owner, ends, number, label, run, its_print, till, last, last_of, last_run, crowd = unpack(redis.call('HMGET',
+  key, 'owner', 'ends', 'number', 'label', 'run', 'print', 'till', 'outcome', 'outcome_of', 'outcome_run', 'crowd'))
+local held, first, apart = ends and tonumber(ends) > now, nil, nil
+local arrives = string.sub(ARGV[8], 2) == 'a'
+if held and owner == me then return {'granted', now, number + 0, ends - now, run + 0} end
+
+local known = run and (held or tonumber(till) > now)
+local outcome = known and last_of == number and last
+local answers = known and last and (letter == 'n' or (letter == 'f' and last == 'Y'))
+local answer
+if known and print ~= its_print then
+  local state = outcome == 'Y' and 'succeeded' or outcome == 'F' and 'failed' or 'pending'
+  answer = {'recorded', now, state, run + 0, number + 0, held and 1 or 0, its_print, ''}
+elseif answers and ((outcome and not held) or last_of == ARGV[9]) then
+  -- The outcome stands, or a message has named it, even if the key is run again by now.
+  local state, result = last == 'Y' and 'succeeded' or 'failed', redis.call('HGET', key, 'result') or ''
+  answer = {'recorded', now, state, (outcome and run or last_run) + 0, last_of + 0, 0, print, result}
 end
-return take(me, string.sub(ARGV[2], 3, 3) == '1', tonumber(ARGV[4]), asked)
+
+local queue, waiters, place = key .. ':queue', key .. ':waiters', letter .. me
+if crowd then
+  if answer then
+    redis.pcall('ZREM', queue, place)
+    redis.pcall('HDEL', waiters, me, me .. ':label')
+  end
+  -- include: key_waiters.lua
+end
+if answer then return answer end
+
+if held or apart or (first and first ~= place) then
+  local word, left, many = 'busy', held and ends - now or 0, 0
+  -- A queue that is made at a server to which the slot comes would meet the one that is still to come.
+  apart = apart or (arrives and not crowd)
+  if string.sub(ARGV[8], 1, 1) == '1' then
+    local score = not apart and redis.pcall('ZSCORE', queue, place)
+    local said = score
+    if type(score) == 'string' then redis.call('HDEL', key, '-') end -- as in key_waiters.lua: it keeps its place
+    if not apart and type(said) ~= 'table' then
+      said = redis.pcall('HSET', waiters, me, now, me .. ':label', ARGV[4])
+    end
+    if type(said) == 'table' and not string.find(said.err, 'non local key', 1, true) then return said end
+    word = (apart or type(said) == 'table') and 'apart' or 'queued'
+    if word == 'queued' then
+      redis.call('PEXPIRE', waiters, 10000)
+      if not score then
+        local latest = redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')
+        redis.call('ZADD', queue, math.max(now, tonumber(latest[2] or 0) + 1), place)
+      end
+      redis.call('PEXPIRE', queue, 10000)
+      redis.call('HSET', key, 'crowd', 0)
+    end
+  end
+  if (crowd and not apart) or word == 'queued' then many = redis.pcall('ZCARD', queue) end
+  if type(many) ~= 'number' then many = 0 end
+  local is_first = (not first or first == place) and 1 or 0
+  return {word, now, left, is_first, tonumber(number or 0), many, held and label or ''}
+end
+
+if first or (crowd and type(redis.pcall('ZSCORE', queue, place)) == 'string') then
+  redis.pcall('ZREM', queue, place)
+  redis.pcall('HDEL', waiters, me, me .. ':label')
+end
+number = math.max(tonumber(number or 0) + 1, now)
+-- A waiter may still ask for that outcome by its number, and it stands again if this run is undone.
+if outcome then redis.call('HSET', key, 'outcome_run', run, 'outcome_till', till) end
+run = known and run + 1 or 1
+redis.call('HSET', key, 'owner', me, 'ends', now + ARGV[3] * 1000, 'number', number, 'label', ARGV[4], 'run', run,
+  'print', print, 'till', now + ARGV[6] * 1000)
+if last and not known then redis.call('HDEL', key, 'outcome', 'outcome_of', 'outcome_run', 'outcome_till', 'result') end
+-- A number that lies ahead of the clock is remembered until the clock has come there.
+redis.call('PEXPIRE', key, math.max(tonumber(ARGV[6]), ARGV[3] + ARGV[10]) + math.ceil((number - now) / 1000))
+return {'granted', now, number, ARGV[3] * 1000, run}

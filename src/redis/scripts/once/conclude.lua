@@ -1,36 +1,53 @@
 -- SPDX-License-Identifier: MIT
--- Ends one run: writes its outcome, if it has one, frees the key, and tells those who wait; all of it or, where
--- memory is refused, nothing. Only of exactly that hold, and while its lease is not over. Safe to repeat: whose
--- conclusion stands already is told so.
+-- Ends one run: writes its outcome, unless the run is given back, and frees the key. It does so for exactly that hold,
+-- and only while its lease lasts. Then the waiters get their messages. Safe to repeat until the next grant.
 --
--- ARGV  1 "<number> <attempt> ", as hold() writes it    2 mode; '1' = older copies of the attempt may be on their
---       way; Y succeeded, F failed, none = no outcome    3 epoch of the connection
---       4 how long it is kept, in ms    5 the bytes
--- @return F done, now or before; where nothing is: A freed before, L its lease had run out, N somebody else's
-open(KEYS[1])
-local letter = string.match(string.sub(ARGV[2], 3, 3), '%u')
-local outcome = 'N'
-if hold() == ARGV[1] then
-  outcome = held and 'F' or (ends and 'L' or 'A')
-end
-local its_letter, _, whose = last_said()
-if letter and its_letter == letter and whose == ARGV[1] then
-  outcome = 'F'
-elseif outcome == 'F' then
-  if letter then
-    run = math.max(run, 1)
-    said = letter .. ' ' .. digits(run) .. ' '
-    redis.call('HSET', K, 's', said, 'v', ARGV[5], 'k', until_when_kept(tonumber(ARGV[4])))
-    live(tonumber(ARGV[4]))
-    state = letter
-    tell_answered()
+-- If memory is short, Redis refuses the first write, which has the outcome. So the run does not end without it.
+--
+-- KEYS  1 the key
+-- ARGV  1 attempt    2 number    3 Y succeeded, F failed, '' = given back without an outcome, U = undone: no client
+--       knows of this run, since its request came late. The outcome that stood before it stands again
+--       4 how long the outcome is kept, in ms    5 the result or the reason
+--       6 how long the number is remembered, in ms    7 'a' as in begin.lua
+-- @return {outcome, now}: 'freed' (also if an earlier copy did it), 'before' = it was freed without this outcome,
+--         'lapsed' = its lease was over, 'none' = it does not have the key
+local key, letter = KEYS[1], ARGV[3]
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local owner, ends, number, last, last_of, crowd = unpack(redis.call('HMGET', key, 'owner', 'ends', 'number',
+  'outcome', 'outcome_of', 'crowd'))
+if last == letter and last_of == ARGV[2] then return {'freed', now} end
+if number ~= ARGV[2] or (ends and owner ~= ARGV[1]) then return {'none', now} end
+if not ends then return {'before', now} end
+local word, held, outcome, first, apart, place, arrives = 'freed', false, false, nil, nil, '', ARGV[7] == 'a'
+if letter == 'U' then
+  redis.call('HDEL', key, '-') -- see key_waiters.lua
+  local run, last_run, last_till = unpack(redis.call('HMGET', key, 'run', 'outcome_run', 'outcome_till'))
+  if last and last_till and run - last_run == 1 then
+    redis.call('HSET', key, 'run', last_run, 'outcome_of', number, 'till', last_till)
+    redis.call('HDEL', key, 'outcome_run', 'outcome_till')
+    redis.call('PEXPIRE', key, math.max(math.ceil((last_till - now) / 1000), tonumber(ARGV[6])) +
+      math.max(0, math.ceil((number - now) / 1000)))
+    outcome = tonumber(last_till) > now and last
   end
-  free()
-else
-  -- Whoever is told that its lease is over records nothing any more, although it says so once more, and the
-  -- server's clock is set back meanwhile.
-  if outcome == 'L' then redis.call('HDEL', K, 'g') end
-  settle()
+elseif tonumber(ends) <= now then
+  word = 'lapsed'
+elseif letter ~= '' then
+  outcome = letter
+  redis.call('HSET', key, 'outcome', letter, 'outcome_of', number, 'result', ARGV[5], 'till',
+    now + ARGV[4] * 1000)
+  local ahead = math.max(0, math.ceil((number - now) / 1000)) -- see begin.lua
+  redis.call('PEXPIRE', key, math.max(tonumber(ARGV[4]), tonumber(ARGV[6])) + ahead)
 end
-if string.sub(ARGV[2], 2, 2) == '1' then refuse_copies(string.match(ARGV[1], ' (%S+)'), ARGV[3]) end
-return outcome
+if word == 'lapsed' then
+  -- The lease does not come back, even if the clock is set back. A repeat is answered 'lapsed' as well.
+  redis.call('HDEL', key, 'label')
+  redis.call('HSET', key, 'ends', 0)
+else
+  redis.call('HDEL', key, 'owner', 'ends', 'label')
+end
+if crowd then
+  local queue, waiters = key .. ':queue', key .. ':waiters'
+  -- include: key_waiters.lua
+end
+return {word, now}

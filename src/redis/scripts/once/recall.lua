@@ -1,15 +1,24 @@
 -- SPDX-License-Identifier: MIT
--- Tells what is remembered of a key, and forgets it, if it is to. It forgets what a look has told of and nothing
--- else: where the answer is lost it is sent again, and by then, or when a copy comes late, the key may have been run
--- anew.
+-- Returns what is remembered of a key, and can forget it. It forgets the record that a look has found, and no later
+-- one: the request may be repeated, or arrive late, and the key may have been run again by then.
 --
--- ARGV  3 the number of the grant that a look has told of; none = look
--- @return "D ...", as it was found; where its number is another one, or it is held, nothing was forgotten
-open(KEYS[1])
-local answer = record(true)
-if ARGV[3] and state ~= 'A' and not held and digits(number) == ARGV[3] then
-  redis.call('HDEL', K, 'g', 'k', 's', 'v') -- what has lapsed does not come back with the clock
-  state, run, fingerprint, said = 'A', 0, '', nil
-  settle()
+-- KEYS  1 the key
+-- ARGV  1 the number of the grant (fifth item) in the reply to that look; '' = it only looks
+-- @return {'recorded', now, state, run, number, held, fingerprint, bytes}, as it was found. The state is 'absent',
+--         'pending', 'succeeded' or 'failed'. If the number is another one, or the key is held, nothing is forgotten
+local key = KEYS[1]
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local ends, number, run, print, till, outcome, outcome_of = unpack(redis.call('HMGET', key, 'ends', 'number', 'run',
+  'print', 'till', 'outcome', 'outcome_of'))
+local held = ends and tonumber(ends) > now
+if not run or not (held or tonumber(till) > now) then
+  return {'recorded', now, 'absent', 0, 0, held and 1 or 0, '', ''}
 end
-return answer
+local state = outcome_of ~= number and 'pending' or outcome == 'Y' and 'succeeded' or 'failed'
+local result = state ~= 'pending' and redis.call('HGET', key, 'result') or ''
+if ARGV[1] == number and not held then
+  redis.call('HDEL', key, 'owner', 'ends', 'label', 'run', 'print', 'till')
+  redis.call('HDEL', key, 'outcome', 'outcome_of', 'outcome_run', 'outcome_till', 'result')
+end
+return {'recorded', now, state, run + 0, number + 0, held and 1 or 0, print, result}

@@ -1,0 +1,29 @@
+-- SPDX-License-Identifier: MIT
+-- Renews the places of many waiters of one client in their queues. It changes nothing else. A waiter for which anything
+-- has changed, or may change within a second, asks by itself: see acquire.lua. Safe to repeat.
+--
+-- KEYS  the locks and semaphores
+-- ARGV  for each of them what it wants (see acquire.lua) and the attempt, as one word
+-- @return {'places', now, ...}, for each the last number that was granted, or 0 = it has to ask by itself
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local answer = {'places', now}
+for i, key in ipairs(KEYS) do
+  local queue, waiters, attempt = key .. ':queue', key .. ':waiters', string.sub(ARGV[i], 2)
+  local f = redis.pcall('HMGET', key, 'ends', 'number', 'last', 'crowd')
+  local rank = not f.err and redis.pcall('ZRANK', queue, ARGV[i])
+  local first = type(rank) == 'number' and redis.call('ZRANGE', queue, 0, 0)[1]
+  local heard = first and redis.pcall('HMGET', waiters, attempt, string.sub(first, 2)) or {}
+  local shared = tonumber(f[4] or 0)
+  local ends = math.max(tonumber(f[1] or 0), shared)
+  answer[i + 2] = 0
+  -- The first looks by itself when the lease ends. Behind a first that was silent for 3 s each one looks.
+  if heard[1] and heard[2] and ends > now + (rank == 0 and 1100000 or 0) and now - heard[2] <= 3000000 and
+    (rank > 0 or shared <= now or string.byte(first) ~= 114) then
+    redis.call('PEXPIRE', queue, 10000) -- is never refused; then Redis accepts the next write without memory, too
+    redis.call('HSET', waiters, attempt, now)
+    redis.call('PEXPIRE', waiters, 10000)
+    answer[i + 2] = math.max(tonumber(f[2] or 0), tonumber(f[3] or 0))
+  end
+end
+return answer

@@ -1,0 +1,26 @@
+-- SPDX-License-Identifier: MIT
+-- Takes an attempt back: it leaves the queue, and the next waiter has its turn. If the attempt runs the key, the
+-- request came too late. Safe to repeat.
+--
+-- KEYS  1 the key
+-- ARGV  1 attempt    2 'a' as in begin.lua
+-- @return {'granted', now, number, left in us, run}, or {'busy', now, left in us (0 = the key is free), 0,
+--         number, waiters, label}
+local key = KEYS[1]
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local owner, ends, number, label, run, till, last, last_of, crowd = unpack(redis.call('HMGET', key, 'owner', 'ends',
+  'number', 'label', 'run', 'till', 'outcome', 'outcome_of', 'crowd'))
+local held, first, apart, place, many, arrives = ends and tonumber(ends) > now, nil, nil, '', 0, ARGV[2] == 'a'
+if held and owner == ARGV[1] then return {'granted', now, number + 0, ends - now, run + 0} end
+local outcome = last_of == number and till and tonumber(till) > now and last
+if crowd then
+  local queue, waiters = key .. ':queue', key .. ':waiters'
+  redis.pcall('ZREM', queue, 'f' .. ARGV[1], 'n' .. ARGV[1], 'a' .. ARGV[1])
+  redis.pcall('HDEL', waiters, ARGV[1], ARGV[1] .. ':label')
+  -- include: key_waiters.lua
+  if apart then return redis.error_reply('TRYAGAIN the queue is at another server') end
+  many = redis.pcall('ZCARD', queue)
+  if type(many) ~= 'number' then many = 0 end
+end
+return {'busy', now, held and ends - now or 0, 0, tonumber(number or 0), many, held and label or ''}

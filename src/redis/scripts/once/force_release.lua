@@ -1,0 +1,25 @@
+-- SPDX-License-Identifier: MIT
+-- Ends the run of any client, for an administrator. The key stays pending, as if its runner had died. Its number is
+-- raised, so that the old runner's renewal and conclusion are answered 'none'. The old runner gets a message. Then the
+-- next waiter has its turn. Safe to repeat: it ends the run that was found, and no later one.
+--
+-- KEYS  1 the key
+-- ARGV  1 the number of that run    2 'a' as in begin.lua
+-- @return {'freed', now}, or {'none', now}: that run was over
+local key = KEYS[1]
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local owner, ends, number, crowd = unpack(redis.call('HMGET', key, 'owner', 'ends', 'number', 'crowd'))
+local held, first, apart, place = ends and tonumber(ends) > now, nil, nil, ''
+local outcome = false -- the last one is of an earlier grant, and answers nobody
+if not held or number ~= ARGV[1] then return {'none', now} end
+local queue, waiters, attempt, arrives = key .. ':queue', key .. ':waiters', owner, ARGV[2] == 'a'
+held = false
+redis.call('HDEL', key, 'owner', 'ends', 'label')
+redis.call('HSET', key, 'number', math.max(number + 1, now))
+redis.pcall('PUBLISH', string.match(key, '^[^{]*') .. 'inbox:' .. string.sub(attempt, 1, 16),
+  'T ' .. attempt .. ' ' .. number .. ' ' .. key)
+if crowd then
+  -- include: key_waiters.lua
+end
+return {'freed', now}

@@ -1,0 +1,104 @@
+-- SPDX-License-Identifier: MIT
+-- Gives a lock to the first living waiter, or to all readers that lead the queue. A waiter lives if a client listens to
+-- its inbox and if it asked within 3 s. (Listeners alone prove little: monitors, stopped processes and forked children
+-- also count.) One that was silent leaves the queue. One without a listener is passed over, and keeps its place.
+--
+-- One script looks at 64 waiters without success at most, and lets in 256 readers. A waiter gets the lock for 2 s at
+-- most. Its first renewal confirms that. The attempt `me` is next without a message: it has an answer.
+--
+-- Before: all of take.lua. After: owned, ends, read, last, f as they are now; mine: the number of the hold that `me` got;
+-- gone: how many waiters were removed; all: the script has looked at every waiter.
+local looked, passed, gone, let_in, size, grew = 0, 0, 0, 0, 1, 0
+local at_once = place and not kept and (barges or (many == 0 and not owned))
+local stop = kept and not tells
+while not stop and looked < 64 and (tells or at_once or (not owned and read < room)) do
+  local front = at_once and {place, 0} or
+    many > 0 and redis.call('ZRANGE', queue, passed, passed + size - 1, 'WITHSCORES') or {}
+  local queued = front[1] and not at_once
+  if queued then
+    size = 16
+  elseif not at_once then
+    all, stop = true, true
+    if place and not mine then front = {place, 0} end
+  end
+  for i = 1, #front, 2 do
+    local attempt, wants = string.sub(front[i], 2), string.sub(front[i], 1, 1)
+    local asks, reads = front[i] == place, wants == 'r'
+    if looked == 64 or (not tells and ((owned and not (beside and asks)) or read >= room)) then
+      stop = true
+      break
+    end
+    local w = asks and {now, lease, label} or
+      redis.pcall('HMGET', waiters, attempt, attempt .. ':lease', attempt .. ':label')
+    if w.err and string.find(w.err, 'non local key', 1, true) then
+      apart, all, stop = true, true, true
+      break
+    end
+    local inbox, heard = string.match(key, '^[^{]*') .. 'inbox:' .. string.sub(attempt, 1, 16), asks and 1
+    local its_lease = asks and lease or math.min(tonumber(w[2] or 0), 2000)
+    local its_number = math.max(last + 1, now)
+    if not w[1] or now - w[1] > 3000000 then
+      redis.call('ZREM', queue, front[i])
+      redis.call('HDEL', waiters, attempt, attempt .. ':lease', attempt .. ':label')
+      looked, gone, many = looked + 1, gone + 1, many - 1
+    elseif not tells and not reads and read > 0 then
+      stop = true
+      break
+    elseif (tells and not (asks and barges)) or (not asks and (let_in == 256 or (wants == 'x' and not other))) then
+      -- It has to ask: for Redisson's key, which only its own script can write, or since this script ends here.
+      heard = heard or redis.pcall('PUBLISH', inbox, 'L ' .. attempt .. ' ' .. key)
+      stop = type(heard) == 'number' and heard > 0
+      looked, passed = looked + 1, passed + 1
+      if stop then break end
+    else
+      -- First a write that the server may refuse: then it refuses none of those that follow the message.
+      if queued then redis.call('ZREM', queue, front[i]) end
+      -- A new key would meet one that is still to come.
+      local comes = reads and arrives and (redis.call('PTTL', readers) == -2 or redis.call('PTTL', notes) == -2)
+      local said = comes and {err = 'non local key'} or
+        reads and redis.pcall('ZADD', readers, now + its_lease * 1000, attempt)
+      if type(said) == 'table' then
+        if queued then
+          redis.call('ZADD', queue, front[i + 1], front[i])
+          redis.call('PEXPIRE', queue, 10000)
+        end
+        if not string.find(said.err, 'non local key', 1, true) then return said end
+        hidden, stop = true, true
+        break
+      end
+      heard = heard or redis.pcall('PUBLISH', inbox,
+        string.format('G %s %.0f %.0f %.0f %s', attempt, its_number, now, its_lease, key))
+      if type(heard) == 'number' and heard > 0 then
+        last = its_number
+        if asks then mine, tells = last, false end
+        if reads then
+          redis.call('HSET', notes, attempt, last, attempt .. ':label', w[3])
+          read, let_in, grew = read + 1, let_in + 1, math.max(grew, now + its_lease * 1000)
+        else
+          local before = ends
+          owned, ends, f[1], f[3], f[4] = true, now + its_lease * 1000, attempt, last, w[3]
+          redis.call('HSET', key, 'owner', attempt, 'ends', ends, 'number', last, 'label', w[3])
+          if wants == 'x' then
+            redis.call('HSET', key, 'keyed', last)
+            redis.call('HSET', other, 'mortise:' .. attempt, 1)
+            redis.call('PEXPIRE', other, its_lease)
+          end
+          -- The hold before had the key live for longer than that.
+          local lives = life + math.max(0, math.ceil((last - now) / 1000))
+          if (before < ends or last > now) and redis.call('PTTL', key) < lives then redis.call('PEXPIRE', key, lives) end
+        end
+        if queued then
+          redis.call('HDEL', waiters, attempt, attempt .. ':lease', attempt .. ':label')
+          gone, many = gone + 1, many - 1
+        end
+      else
+        redis.call('ZADD', queue, front[i + 1], front[i])
+        redis.call('PEXPIRE', queue, 10000)
+        if reads then redis.call('ZREM', readers, attempt) end
+        looked, passed = looked + 1, passed + 1
+      end
+    end
+  end
+  at_once, all, stop = false, all or many == 0, stop or (many == 0 and (mine or not place))
+end
+-- include: note_readers.lua

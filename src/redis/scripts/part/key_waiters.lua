@@ -1,0 +1,51 @@
+-- SPDX-License-Identifier: MIT
+-- Who waits for a key, in order of arrival. Waiters that were silent for 3 s leave. If the key is free, the waiters
+-- that its outcome answers get a message D and leave, and the next one to run the key gets a message L. A waiter that
+-- got an L and does not ask for 1 s lets others pass. So does one whose client is not connected.
+--
+-- A member of `queue` is a letter and the attempt. A waiter runs a key that has an outcome: f after a failure, n never,
+-- a always. The hash `waiters` has the time of each attempt's last question, negative
+-- after a message, and `<attempt>:label`. One script looks at 8 waiters, and at 256 if the key is free.
+--
+-- In a cluster the slot of a key may be on its way to another server, key by key. Then the queue may be there already.
+-- A queue of another type, which other software has put there, counts as empty.
+-- The server that it comes to does not refuse commands about the keys that it does not have: they are empty there.
+-- Before: key, now, queue, waiters, held, outcome (Y, F or false), number as text, place (the caller's member),
+--   arrives: the slot of the key is on its way to this server.
+-- After: first: the member that is to run the key next (while it is held, the first one that is alive);
+--   apart: the queue may be at another server.
+local line, attempts, gone, fields = redis.pcall('ZRANGE', queue, 0, held and 7 or 255), {}, {}, {}
+for i, each in ipairs(line) do attempts[i] = string.sub(each, 2) end
+local contacts = line[1] and redis.pcall('HMGET', waiters, unpack(attempts)) or line
+apart = contacts.err and string.find(contacts.err, 'non local key', 1, true)
+apart = apart or (arrives and (not line[1] or redis.call('PTTL', waiters) == -2))
+if contacts.err or apart then line = {} end
+for i, each in ipairs(line) do
+  local letter, attempt, contact = string.sub(each, 1, 1), attempts[i], tonumber(contacts[i] or 0)
+  local silence = now - math.abs(contact) -- less than 0 after the clock was set back
+  local inbox = string.match(key, '^[^{]*') .. 'inbox:' .. string.sub(attempt, 1, 16)
+  local answered = not held and outcome and (letter == 'n' or (letter == 'f' and outcome == 'Y'))
+  if each == place then
+    first = first or each
+  elseif answered or silence > 3000000 then
+    if answered then redis.pcall('PUBLISH', inbox, 'D ' .. attempt .. ' ' .. number .. ' ' .. key) end
+    gone[#gone + 1], fields[#fields + 1], fields[#fields + 2] = each, attempt, attempt .. ':label'
+  elseif held then
+    first = first or each
+  elseif not first and contact < 0 then
+    if silence >= 0 and silence < 1000000 then first = each end
+  elseif not first then
+    local listeners = redis.pcall('PUBLISH', inbox, 'L ' .. attempt .. ' ' .. key)
+    if type(listeners) == 'number' and listeners > 0 then
+      -- A HDEL is never refused, and Redis accepts each write after it, also without memory. No field is named `-`.
+      redis.call('HDEL', key, '-')
+      redis.call('HSET', waiters, attempt, -now)
+      first = each
+    end
+  end
+end
+if gone[1] then
+  redis.call('ZREM', queue, unpack(gone))
+  redis.call('HDEL', waiters, unpack(fields))
+end
+if not line[1] and not apart then redis.call('HDEL', key, 'crowd') end

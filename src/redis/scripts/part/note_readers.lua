@@ -1,0 +1,28 @@
+-- SPDX-License-Identifier: MIT
+-- Writes what the lock's hash has of its other keys, after grants. Readers that have lapsed go, a few at a time.
+--
+-- Before: all of hand_over.lua; grew: the last end of a new reader's lease; 0 = there is no new reader.
+if grew > 0 then
+  shared = math.max(grew, shared)
+  if owned then
+    redis.call('HSET', key, 'last', last, 'crowd', shared)
+  else
+    f[3] = last
+    redis.call('HSET', key, 'number', last, 'crowd', shared)
+    redis.call('HDEL', key, 'ends', 'last')
+  end
+  local lapsed = redis.call('ZRANGE', readers, 1, now, 'BYSCORE', 'LIMIT', 0, 64)
+  for _, each in ipairs(lapsed) do
+    redis.call('ZREM', readers, each)
+    redis.call('HDEL', notes, each, each .. ':label')
+  end
+  local lives = life + math.max(0, math.ceil((last - now) / 1000))
+  for _, each in ipairs({key, readers, notes}) do
+    if redis.call('PTTL', each) < lives then redis.call('PEXPIRE', each, lives) end
+  end
+elseif all and f[5] and read == 0 and many == 0 and not apart and last == tonumber(f[3] or 0) then
+  -- No client waits or reads: the next one takes the lock without a look at the other keys. But if a reader beside the
+  -- last owner had a larger number, that stays in `last`, so that a repeated release of the owner finds its own.
+  redis.call('HDEL', key, 'crowd', 'last')
+  f[5], shared = false, 0
+end

@@ -1,0 +1,61 @@
+-- SPDX-License-Identifier: MIT
+-- Reads what is not in the first look at a lock: waiters, readers, and Redisson's key.
+--
+-- In a cluster the slot of a lock may be on its way to another server, key by key. Then a key that is not here may be
+-- there, or nowhere. The server that it leaves refuses the command; the one that it comes to (`arrives`) finds nothing.
+-- A lock with no queue here (`apart`) is taken as one without waiters. With readers that are not here (`hidden`) it is
+-- held until the time in its hash. A hash that is not here was not there either: then there are no other keys.
+--
+-- Before: key, other, now, f (owner, ends, number, label, crowd), ends, last, owned.
+-- After: the same as they count (a hold of Redisson is owned, by an owner without a name), and
+--   shared: when the last lease of a reader ends. The field `crowd` says that: 0 = there may be waiters, but no readers;
+--     without the field there are neither, and the other keys need no look
+--   many: how many wait; read, room: how many readers hold the lock, and how many may (no limit unless it is a semaphore)
+--   last: the largest number that was granted: a reader beside the owner may have a larger one than the owner
+--   foreign: whose hold of Redisson's it is; kept: the lock is free, and reserved for Redisson
+local queue, waiters, readers, notes = key .. ':queue', key .. ':waiters', key .. ':readers', key .. ':notes'
+local read, room, many, shared, apart, hidden = 0, math.huge, 0, tonumber(f[5] or 0), false, false
+local foreign, kept, hearer = nil, false, nil
+arrives = arrives and (f[3] or f[5])
+if f[5] then
+  local g = redis.call('HMGET', key, 'last', 'permits')
+  last, room = math.max(last, tonumber(g[1] or 0)), tonumber(g[2] or room)
+  many = redis.pcall('ZCARD', queue)
+  if type(many) == 'table' then apart, many = string.find(many.err, 'non local key', 1, true), 0 end
+  apart = apart or (arrives and (many == 0 or redis.call('PTTL', waiters) == -2))
+end
+if shared > 0 then
+  local latest = redis.pcall('ZRANGE', readers, -1, -1, 'WITHSCORES')
+  hidden = latest.err and string.find(latest.err, 'non local key', 1, true)
+  if arrives and shared > now then
+    hidden = tonumber(latest[2] or 0) < shared or redis.call('PTTL', notes) == -2
+  end
+  if not latest.err and not hidden then
+    read = redis.call('ZCOUNT', readers, now + 1, '+inf')
+  elseif hidden and shared > now then
+    read = math.min(room, 1000000)
+  end
+end
+if other then
+  local g = redis.call('HMGET', key, 'keyed', 'kept', 'hears')
+  local left = redis.call('PTTL', other)
+  local ours = left ~= -2 and f[1] and redis.call('HEXISTS', other, 'mortise:' .. f[1]) == 1
+  hearer, owned = g[3], owned and (ours or g[1] ~= f[3])
+  if left ~= -2 and not ours then
+    -- A key of other software is no lock: each field must be "<uuid>:<thread>", "mode", or ours.
+    local fields = redis.call('HLEN', other) <= 64 and redis.call('HKEYS', other) or {''}
+    for _, each in ipairs(fields) do
+      if string.find(each, '^%x%x%x%x%x%x%x%x%-%x%x%x%x%-%x%x%x%x%-%x%x%x%x%-%x%x%x%x%x%x%x%x%x%x%x%x:%d+') then
+        foreign = foreign or string.sub(each, 1, 64)
+      elseif each ~= 'mode' and not (string.find(each, '^mortise:[%w_-]+$') and #each > 24) then
+        error('the key of that name is not a lock of Redisson')
+      end
+    end
+    -- Without a time to live nothing is known of its end.
+    owned, ends, foreign, f[1] = true, now + (left < 0 and 3600000 or math.max(left, 1)) * 1000, foreign or '', ''
+  elseif ours and not owned then
+    redis.call('DEL', other)
+  end
+  local till = tonumber(g[2] or 0)
+  kept = not owned and till > now and till <= now + 1500
+end
