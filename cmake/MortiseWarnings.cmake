@@ -32,3 +32,9 @@ endfunction()
 function(mortise_warnings_in_batches target)
     target_compile_options(${target} PRIVATE -Wno-shadow $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
 endfunction()
+
+# GCC 12 that optimises complains of std::string's own code if that comes from a precompiled header.
+function(mortise_warnings_precompiled target)
+    target_compile_options(${target} PRIVATE
+        "$<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds;-Wno-stringop-overflow;-Wno-stringop-overread>")
+endfunction()

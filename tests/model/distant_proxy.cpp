@@ -13,7 +13,7 @@ namespace mortise::model {
 
 namespace {
 
-constexpr timeval patience{.tv_sec = 10, .tv_usec = 0};
+constexpr timeval read_limit{.tv_sec = 10, .tv_usec = 0};
 
 }  // namespace
 
@@ -24,7 +24,7 @@ DistantProxy::DistantProxy(std::uint16_t target_port, std::uint64_t seed,
     throw std::system_error(errno, std::generic_category(), "socketpair");
   }
   line_ = ends[0];
-  ::setsockopt(line_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  ::setsockopt(line_, SOL_SOCKET, SO_RCVTIMEO, &read_limit, sizeof read_limit);
   try {
     process_ = Process::fork_child([&] {
       ::close(ends[0]);

@@ -27,7 +27,7 @@ constexpr std::uint64_t magic = 0x3179726f74736968;  // "history1"
 constexpr std::size_t header_bytes = 4096;
 constexpr std::uint64_t most_slots = std::numeric_limits<std::uint32_t>::max() - 1;
 
-[[noreturn]] void fail(const std::string& path, const char* what, int error) {
+[[noreturn]] void fail_file(const std::string& path, const char* what, int error) {
   throw HistoryError("history file " + path + ": " + what + ": " +
                      std::generic_category().message(error));
 }
@@ -102,17 +102,17 @@ struct HistoryFile::Header {
 
 HistoryFile HistoryFile::create(const std::string& path, std::uint64_t capacity) {
   if (capacity == 0 || capacity > most_slots) {
-    fail(path, "capacity out of range", EINVAL);
+    fail_file(path, "capacity out of range", EINVAL);
   }
   const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (file < 0) {
-    fail(path, "cannot create", errno);
+    fail_file(path, "cannot create", errno);
   }
   const Closer closer(file);
   const std::size_t bytes = header_bytes + capacity * sizeof(Event);
   if (const int error = ::posix_fallocate(file, 0, static_cast<off_t>(bytes)); error != 0) {
     ::unlink(path.c_str());
-    fail(path, "cannot allocate", error);
+    fail_file(path, "cannot allocate", error);
   }
   HistoryFile history = map(path, file, bytes);
   auto* header = ::new (history.mapping_) Header{};
@@ -125,22 +125,22 @@ HistoryFile HistoryFile::create(const std::string& path, std::uint64_t capacity)
 HistoryFile HistoryFile::open(const std::string& path) {
   const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
   if (file < 0) {
-    fail(path, "cannot open", errno);
+    fail_file(path, "cannot open", errno);
   }
   const Closer closer(file);
   struct stat status {};
   if (::fstat(file, &status) != 0) {
-    fail(path, "cannot stat", errno);
+    fail_file(path, "cannot stat", errno);
   }
   const auto bytes = static_cast<std::size_t>(status.st_size);
   if (bytes < header_bytes) {
-    fail(path, "too short for a history", EINVAL);
+    fail_file(path, "too short for a history", EINVAL);
   }
   HistoryFile history = map(path, file, bytes);
   const Header& header = history.header();
   const bool known = header.magic == magic && header.record_bytes == sizeof(Event);
   if (!known || header.capacity != (bytes - header_bytes) / sizeof(Event)) {
-    fail(path, "not a history of this format", EINVAL);
+    fail_file(path, "not a history of this format", EINVAL);
   }
   return history;
 }
@@ -151,7 +151,7 @@ HistoryFile HistoryFile::map(const std::string& path, int file, std::size_t byte
   static_assert(std::atomic_ref<std::uint32_t>::is_always_lock_free, "shared between processes");
   void* mapping = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   if (mapping == MAP_FAILED) {
-    fail(path, "cannot map", errno);
+    fail_file(path, "cannot map", errno);
   }
   return {path, mapping, bytes};
 }

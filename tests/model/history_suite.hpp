@@ -25,9 +25,6 @@ class Histories : public test::OnGround<HistoryBackend> {
                    std::chrono::milliseconds length);
 };
 
-// MORTISE_HISTORY_SECONDS, or a minute.
-[[nodiscard]] std::chrono::seconds length_of_long_runs();
-
 // The same for longer: see `ctest -L long`. MORTISE_HISTORY_SECONDS is how long each run is.
 class LongHistories : public Histories {};
 

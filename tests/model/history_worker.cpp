@@ -15,11 +15,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::chrono::seconds patience_after_faults{30};
-
-// Deadlines that differ by less are one deadline seen twice.
-constexpr std::int64_t same_deadline = 1'000'000;
-
 Outcome outcome_of(Released released) {
   switch (released) {
     case Released::released: return Outcome::ok;

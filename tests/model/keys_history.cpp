@@ -12,7 +12,6 @@ namespace {
 
 // More than a run comes to: a key is asked for at least as often as KeyBook says.
 constexpr std::uint64_t keys_a_second = 500;
-constexpr std::uint64_t events_a_second = 60'000;
 
 std::uint64_t seconds_of(std::chrono::milliseconds length) {
   return static_cast<std::uint64_t>(length.count()) / 1000 + 3;

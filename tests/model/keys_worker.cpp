@@ -16,7 +16,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::chrono::seconds patience_after_faults{30};
 // For longer than any history, also one whose time flies.
 constexpr std::chrono::milliseconds keep = std::chrono::hours(24 * 365);
 constexpr std::uint32_t looked_at_in_the_end = 50;

@@ -13,9 +13,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Deadlines that differ by less are one deadline seen twice.
-constexpr std::int64_t same_deadline = 1'000'000;
-
 // Bytes that no other run has, but for the shortest ones.
 std::string bytes_of(std::uint64_t op, Dice& dice) {
   const std::uint32_t kind = dice.below(20);

@@ -3,6 +3,8 @@
 // but for crashes, whose wake goes on, and for pauses, in which something else may happen.
 #include "model/lock_history.hpp"
 
+#include <algorithm>
+#include <cstdlib>
 #include <sstream>
 #include <stop_token>
 #include <thread>
@@ -228,6 +230,12 @@ Chronicle play(Stage& stage, const HistoryBackend& backend, const Adversity& adv
   chronicle.grants = stage.tally->grants.load();
   chronicle.figures = figures_of(stage, chronicle);
   return chronicle;
+}
+
+std::chrono::seconds length_of_long_runs() {
+  const char* given = std::getenv("MORTISE_HISTORY_SECONDS");
+  const long seconds = given != nullptr ? std::strtol(given, nullptr, 10) : 60;
+  return std::chrono::seconds(std::clamp(seconds, 1L, 300L));
 }
 
 }  // namespace mortise::model

@@ -74,4 +74,7 @@ struct Chronicle {
 Chronicle play(Stage& stage, const HistoryBackend& backend, const Adversity& adversity,
                std::chrono::milliseconds length);
 
+// MORTISE_HISTORY_SECONDS, or a minute.
+[[nodiscard]] std::chrono::seconds length_of_long_runs();
+
 }  // namespace mortise::model

@@ -8,8 +8,6 @@
 #include "model/seed.hpp"
 #include "support/needs.hpp"
 
-#include <algorithm>
-#include <cstdlib>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -29,12 +27,6 @@ Workload that_forgives_forgetting(Workload workload) {
 }
 
 }  // namespace
-
-std::chrono::seconds length_of_long_runs() {
-  const char* given = std::getenv("MORTISE_HISTORY_SECONDS");
-  const long seconds = given != nullptr ? std::strtol(given, nullptr, 10) : 60;
-  return std::chrono::seconds(std::clamp(seconds, 1L, 300L));
-}
 
 void Histories::SetUp() {
   if (ground().under_test.missing) MORTISE_NEEDS(ground().under_test.missing());

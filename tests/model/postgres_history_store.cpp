@@ -17,26 +17,26 @@ using contract::Hook;
 using test::PostgresServer;
 using test::PostgresTalk;
 
-PostgresHistoryStore& store_of(Stage& stage) {
+PostgresHistoryStore& postgres_of(Stage& stage) {
   return static_cast<PostgresHistoryStore&>(*stage.store);
 }
 
 void crash_server(Stage& stage, Dice& dice) {
-  PostgresServer& server = store_of(stage).server();
+  PostgresServer& server = postgres_of(stage).server();
   dice.chance(0.5) ? server.crash() : server.kill();
   if (dice.chance(0.5)) stage.time.sleep(dice.between(0ms, stage.short_lease));
   server.start();
 }
 
-void stop_server(Stage& stage, Dice& dice) {
-  store_of(stage).server().stop();
+void stop_postgres(Stage& stage, Dice& dice) {
+  postgres_of(stage).server().stop();
   stage.time.sleep(dice.between(10ms, stage.short_lease * 3 / 2));
-  store_of(stage).server().resume();
+  postgres_of(stage).server().resume();
 }
 
 // One session after the other, whichever it is, while the others go on.
 void terminate_sessions(Stage& stage, Dice& dice) {
-  PostgresTalk talk = store_of(stage).server().talk();
+  PostgresTalk talk = postgres_of(stage).server().talk();
   for (std::uint32_t left = 1 + dice.below(10); left > 0; --left) {
     const auto pids = talk.rows(
         "select pid from pg_stat_activity"
@@ -51,7 +51,7 @@ void terminate_sessions(Stage& stage, Dice& dice) {
 
 // Statements that run are cancelled, as by an administrator or a time-out.
 void cancel_statements(Stage& stage, Dice& dice) {
-  PostgresTalk talk = store_of(stage).server().talk();
+  PostgresTalk talk = postgres_of(stage).server().talk();
   for (std::uint32_t left = 1 + dice.below(30); left > 0; --left) {
     talk.rows("select pg_cancel_backend(pid) from pg_stat_activity where usename = 'shop'");
     stage.time.sleep(dice.between(0ns, 3ms));
@@ -60,7 +60,7 @@ void cancel_statements(Stage& stage, Dice& dice) {
 
 // Somebody's transaction has rows that the clients are about to change, or the whole table.
 void lock_rows(Stage& stage, Dice& dice) {
-  PostgresTalk talk = store_of(stage).server().talk();
+  PostgresTalk talk = postgres_of(stage).server().talk();
   const bool all = dice.chance(0.2);
   talk.run(all ? "begin; lock table mortise.lock in access exclusive mode"
                : "begin; select * from mortise.lock order by random() limit 2 for update");
@@ -70,8 +70,8 @@ void lock_rows(Stage& stage, Dice& dice) {
 
 // The table is written anew under its users.
 void vacuum_table(Stage& stage, Dice& dice) {
-  store_of(stage).server().talk().run(dice.chance(0.5) ? "vacuum full mortise.lock"
-                                                       : "vacuum mortise.lock");
+  postgres_of(stage).server().talk().run(dice.chance(0.5) ? "vacuum full mortise.lock"
+                                                          : "vacuum mortise.lock");
 }
 
 }  // namespace
@@ -91,7 +91,7 @@ std::unique_ptr<Backend> PostgresHistoryStore::backend() {
 
 std::vector<Disturbance> postgres_disturbances() {
   return with_those_of_network({{.name = "server crashed", .bring_about = crash_server},
-                                {.name = "server stopped", .bring_about = stop_server},
+                                {.name = "server stopped", .bring_about = stop_postgres},
                                 {.name = "sessions ended", .bring_about = terminate_sessions},
                                 {.name = "statements cancelled", .bring_about = cancel_statements},
                                 {.name = "rows locked", .bring_about = lock_rows},

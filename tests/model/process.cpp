@@ -34,14 +34,14 @@ constexpr int code_of_failed_exec = 127;
 // The thread sanitizer has a thread of its own, which its own fork handler takes care of.
 constexpr int own_threads = under_thread_sanitizer ? 2 : 1;
 
-[[noreturn]] void fail(const std::string& what, int error) {
+[[noreturn]] void fail_process(const std::string& what, int error) {
   throw ProcessError(what + ": " + std::generic_category().message(error));
 }
 
 int count_threads() {
   DIR* tasks = ::opendir("/proc/self/task");
   if (tasks == nullptr) {
-    fail("cannot count threads", errno);
+    fail_process("cannot count threads", errno);
   }
   int count = 0;
   while (const dirent* entry = ::readdir(tasks)) {
@@ -93,7 +93,7 @@ siginfo_t wait_id(pid_t pid, int options) {
   siginfo_t info{};
   while (::waitid(P_PID, static_cast<id_t>(pid), &info, options) != 0) {
     if (errno != EINTR) {
-      fail("cannot wait for process " + std::to_string(pid), errno);
+      fail_process("cannot wait for process " + std::to_string(pid), errno);
     }
   }
   return info;
@@ -110,7 +110,7 @@ Process Process::fork_child(const std::function<int()>& body) {
   const std::int64_t started = monotonic_ns();
   const pid_t pid = ::fork();
   if (pid < 0) {
-    fail("cannot fork", errno);
+    fail_process("cannot fork", errno);
   }
   if (pid == 0) {
     begin_child(parent);
@@ -135,7 +135,7 @@ Process Process::spawn(const std::string& program, const std::vector<std::string
   const std::int64_t started = monotonic_ns();
   const pid_t pid = ::fork();
   if (pid < 0) {
-    fail("cannot fork for " + program, errno);
+    fail_process("cannot fork for " + program, errno);
   }
   if (pid == 0) {
     begin_child(parent);
@@ -178,7 +178,7 @@ void Process::signal(int number) const {
     throw ProcessError("no process to signal");
   }
   if (!exit_ && ::kill(pid_, number) != 0) {
-    fail("cannot signal process " + std::to_string(pid_), errno);
+    fail_process("cannot signal process " + std::to_string(pid_), errno);
   }
 }
 
@@ -220,7 +220,7 @@ std::optional<Exit> Process::wait_for(std::chrono::milliseconds time) {
   // By number: the header of glibc 2.36 declares the function without C linkage.
   const int handle = static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0));
   if (handle < 0) {
-    fail("cannot open process " + std::to_string(pid_), errno);
+    fail_process("cannot open process " + std::to_string(pid_), errno);
   }
   const std::int64_t deadline = monotonic_ns() + std::chrono::nanoseconds(time).count();
   pollfd ended{handle, POLLIN, 0};
@@ -231,7 +231,7 @@ std::optional<Exit> Process::wait_for(std::chrono::milliseconds time) {
     if (ready < 0 && errno != EINTR) {
       const int error = errno;
       ::close(handle);
-      fail("cannot wait for process " + std::to_string(pid_), error);
+      fail_process("cannot wait for process " + std::to_string(pid_), error);
     }
   }
   ::close(handle);

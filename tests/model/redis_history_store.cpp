@@ -17,36 +17,30 @@ namespace {
 
 using namespace std::chrono_literals;
 
-RedisHistoryStore& store_of(Stage& stage) { return static_cast<RedisHistoryStore&>(*stage.store); }
+RedisHistoryStore& redis_of(Stage& stage) { return static_cast<RedisHistoryStore&>(*stage.store); }
 
-test::RedisServerOptions that_remembers() {
-  test::RedisServerOptions options;
-  options.persistence = test::RedisServerOptions::Persistence::always;
-  return options;
-}
-
-void kill_server(Stage& stage, Dice& dice) {
-  store_of(stage).server().kill();
+void kill_redis(Stage& stage, Dice& dice) {
+  redis_of(stage).server().kill();
   if (dice.chance(0.5)) stage.time.sleep(dice.between(0ms, stage.short_lease));
-  store_of(stage).server().start();
+  redis_of(stage).server().start();
 }
 
-void stop_server(Stage& stage, Dice& dice) {
-  store_of(stage).server().stop();
+void stop_redis(Stage& stage, Dice& dice) {
+  redis_of(stage).server().stop();
   stage.time.sleep(dice.between(10ms, stage.short_lease * 3 / 2));
-  store_of(stage).server().resume();
+  redis_of(stage).server().resume();
 }
 
 void pause_clients(Stage& stage, Dice& dice) {
   const auto time = std::chrono::milliseconds(10 + dice.below(300));
-  store_of(stage).server().talk().expect_ok(
+  redis_of(stage).server().talk().expect_ok(
       {"CLIENT", "PAUSE", std::to_string(time.count()), "ALL"});
   stage.time.sleep(time);
 }
 
 // One connection after the other, whichever it is, while the others go on.
 void kill_connections(Stage& stage, Dice& dice) {
-  test::RedisTalk talk = store_of(stage).server().talk();
+  test::RedisTalk talk = redis_of(stage).server().talk();
   for (std::uint32_t left = 1 + dice.below(10); left > 0; --left) {
     const std::vector<test::RedisTalk::Figures> clients = talk.clients();
     const auto any = dice.below(static_cast<std::uint32_t>(clients.size()));
@@ -55,8 +49,8 @@ void kill_connections(Stage& stage, Dice& dice) {
   }
 }
 
-void flush_scripts(Stage& stage, Dice& dice) {
-  test::RedisTalk talk = store_of(stage).server().talk();
+void flush_redis_scripts(Stage& stage, Dice& dice) {
+  test::RedisTalk talk = redis_of(stage).server().talk();
   for (std::uint32_t left = 1 + dice.below(10); left > 0; --left) {
     talk.expect_ok({"SCRIPT", "FLUSH"});
     stage.time.sleep(dice.between(0ns, 10ms));
@@ -65,7 +59,7 @@ void flush_scripts(Stage& stage, Dice& dice) {
 
 // Who listens to everything makes every dead waiter look alive.
 void listen_to_all(Stage& stage, Dice& dice) {
-  test::RedisTalk talk = store_of(stage).server().talk();
+  test::RedisTalk talk = redis_of(stage).server().talk();
   talk.expect_ok({"PSUBSCRIBE", "*"});
   stage.time.sleep(dice.between(50ms, longest_disturbance));
 }
@@ -73,7 +67,7 @@ void listen_to_all(Stage& stage, Dice& dice) {
 }  // namespace
 
 RedisHistoryStore::RedisHistoryStore(std::string parameters)
-    : parameters_(std::move(parameters)), server_(that_remembers()) {
+    : parameters_(std::move(parameters)), server_(test::durable_redis()) {
   add_network(server_.port());
 }
 
@@ -94,11 +88,11 @@ void RedisHistoryStore::take_away(const std::string& name) {
 }
 
 std::vector<Disturbance> redis_disturbances() {
-  return with_those_of_network({{.name = "server killed", .bring_about = kill_server},
-                                {.name = "server stopped", .bring_about = stop_server},
+  return with_those_of_network({{.name = "server killed", .bring_about = kill_redis},
+                                {.name = "server stopped", .bring_about = stop_redis},
                                 {.name = "clients paused", .bring_about = pause_clients},
                                 {.name = "connections killed", .bring_about = kill_connections},
-                                {.name = "scripts flushed", .bring_about = flush_scripts},
+                                {.name = "scripts flushed", .bring_about = flush_redis_scripts},
                                 {.name = "monitor", .bring_about = listen_to_all},
                                 {.name = "pushes delayed", .bring_about = delay_pushes}},
                                {.reply_bytes = 70, .slowest_drip = 1ms});

@@ -21,14 +21,8 @@ using test::Proxy;
 
 constexpr std::size_t server_count = 5;
 
-RedlockHistoryStore& store_of(Stage& stage) {
+RedlockHistoryStore& redlock_of(Stage& stage) {
   return static_cast<RedlockHistoryStore&>(*stage.store);
-}
-
-test::RedisServerOptions that_remembers() {
-  test::RedisServerOptions options;
-  options.persistence = test::RedisServerOptions::Persistence::always;
-  return options;
 }
 
 // In an order of chance.
@@ -50,32 +44,32 @@ std::vector<std::size_t> any_one(Dice& dice) { return {dice.below(server_count)}
 
 void kill_servers(Stage& stage, Dice& dice) {
   const std::vector<std::size_t> which = some(dice);
-  for (const std::size_t i : which) store_of(stage).servers()[i].kill();
+  for (const std::size_t i : which) redlock_of(stage).servers()[i].kill();
   if (dice.chance(0.5)) stage.time.sleep(dice.between(0ms, stage.short_lease));
-  for (const std::size_t i : which) store_of(stage).servers()[i].start();
+  for (const std::size_t i : which) redlock_of(stage).servers()[i].start();
 }
 
 // The delayed restart: with nothing, when all that it had voted for has ended.
 void forget_a_lease_later(Stage& stage, Dice& dice) {
   const std::vector<std::size_t> which = any(dice, 1 + dice.below(2));
   for (const std::size_t i : which) {
-    store_of(stage).servers()[i].kill();
-    test::remove_data(store_of(stage).servers()[i]);
+    redlock_of(stage).servers()[i].kill();
+    test::remove_data(redlock_of(stage).servers()[i]);
   }
   stage.time.sleep(stage.short_lease + stage.short_lease / 50);
-  for (const std::size_t i : which) store_of(stage).servers()[i].start();
+  for (const std::size_t i : which) redlock_of(stage).servers()[i].start();
 }
 
 void stop_servers(Stage& stage, Dice& dice) {
   const std::vector<std::size_t> which = some(dice);
-  for (const std::size_t i : which) store_of(stage).servers()[i].stop();
+  for (const std::size_t i : which) redlock_of(stage).servers()[i].stop();
   stage.time.sleep(dice.between(10ms, stage.short_lease * 3 / 2));
-  for (const std::size_t i : which) store_of(stage).servers()[i].resume();
+  for (const std::size_t i : which) redlock_of(stage).servers()[i].resume();
 }
 
-void flush_scripts(Stage& stage, Dice& dice) {
+void flush_redlock_scripts(Stage& stage, Dice& dice) {
   for (const std::size_t i : any(dice, server_count)) {
-    store_of(stage).servers()[i].talk().expect_ok({"SCRIPT", "FLUSH"});
+    redlock_of(stage).servers()[i].talk().expect_ok({"SCRIPT", "FLUSH"});
     stage.time.sleep(dice.between(0ns, 10ms));
   }
 }
@@ -101,7 +95,7 @@ void part(Stage& stage, Dice& dice) {
 }  // namespace
 
 RedlockHistoryStore::RedlockHistoryStore(RedlockQuorum quorum)
-    : quorum_(quorum), servers_(server_count, that_remembers()) {
+    : quorum_(quorum), servers_(server_count, test::durable_redis()) {
   for (std::size_t i = 0; i < server_count; ++i) add_network(servers_[i].port());
 }
 
@@ -137,7 +131,7 @@ std::vector<Disturbance> redlock_disturbances() {
       {{.name = "servers killed", .bring_about = kill_servers},
        {.name = "restarted empty a lease later", .bring_about = forget_a_lease_later},
        {.name = "servers stopped", .bring_about = stop_servers},
-       {.name = "scripts flushed", .bring_about = flush_scripts},
+       {.name = "scripts flushed", .bring_about = flush_redlock_scripts},
        {.name = "slow servers", .bring_about = slow_down},
        {.name = "partition", .bring_about = part}},
       {.reply_bytes = 70,

@@ -22,12 +22,12 @@ namespace mortise::model {
 
 namespace {
 
-[[noreturn]] void fail(const std::string& path, const std::string& what) {
+[[noreturn]] void fail_resource(const std::string& path, const std::string& what) {
   throw ResourceError("resource " + path + ": " + what);
 }
 
-[[noreturn]] void fail(const std::string& path, const char* what, int error) {
-  fail(path, std::string(what) + ": " + std::generic_category().message(error));
+[[noreturn]] void fail_resource(const std::string& path, const char* what, int error) {
+  fail_resource(path, std::string(what) + ": " + std::generic_category().message(error));
 }
 
 std::string socket_path(const std::string& directory) {
@@ -58,12 +58,12 @@ ResourceClient::ResourceClient(const std::string& directory, std::chrono::millis
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path_.size() >= sizeof(address.sun_path)) {
-    fail(path_, "cannot connect", ENAMETOOLONG);
+    fail_resource(path_, "cannot connect", ENAMETOOLONG);
   }
   std::memcpy(address.sun_path, path_.c_str(), path_.size() + 1);
   socket_ = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
   if (socket_ < 0) {
-    fail(path_, "cannot make a socket", errno);
+    fail_resource(path_, "cannot make a socket", errno);
   }
   // The send time-out also bounds connect() while the server's queue is full.
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(patience);
@@ -75,7 +75,7 @@ ResourceClient::ResourceClient(const std::string& directory, std::chrono::millis
   if (::connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
     const int error = errno;
     ::close(socket_);
-    fail(path_, "cannot connect", error);
+    fail_resource(path_, "cannot connect", error);
   }
 }
 
@@ -108,13 +108,13 @@ wire::Reply ResourceClient::ask(const wire::Request& request) {
       static_cast<std::size_t>(size) != wire::size_of(reply)) {
     // A late answer would be taken for that of the next question.
     ::close(std::exchange(socket_, -1));
-    fail(path_, "no answer", size <= 0 ? error : EPROTO);
+    fail_resource(path_, "no answer", size <= 0 ? error : EPROTO);
   }
   if (reply.answer == wire::Answer::full) {
-    fail(path_, "it is full");
+    fail_resource(path_, "it is full");
   }
   if (reply.answer == wire::Answer::unknown) {
-    fail(path_, "it does not know the request");
+    fail_resource(path_, "it does not know the request");
   }
   return reply;
 }
@@ -159,7 +159,7 @@ Process ResourceProcess::start(const std::string& binaries, const std::string& d
   const std::string program = binaries + "/mortise_resource";
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) {
-    fail(program, "cannot make a pipe", errno);
+    fail_resource(program, "cannot make a pipe", errno);
   }
   std::vector<std::string> arguments{"--directory", directory,
                                      "--ready-fd",  std::to_string(ends[1]),
@@ -173,7 +173,7 @@ Process ResourceProcess::start(const std::string& binaries, const std::string& d
   } catch (const ProcessError& error) {
     ::close(ends[0]);
     ::close(ends[1]);
-    fail(program, error.what());
+    fail_resource(program, error.what());
   }
   ::close(ends[1]);
   const bool ready = wait_for_ready(ends[0], options.patience);
@@ -181,8 +181,8 @@ Process ResourceProcess::start(const std::string& binaries, const std::string& d
   if (!ready) {
     const std::optional<Exit> ended = process.wait_for(std::chrono::seconds(1));
     const Exit exit = ended ? *ended : process.kill();
-    fail(program, exit.killed() ? std::string("not ready in time")
-                                : "ended with code " + std::to_string(exit.code));
+    fail_resource(program, exit.killed() ? std::string("not ready in time")
+                                         : "ended with code " + std::to_string(exit.code));
   }
   return process;
 }

@@ -6,7 +6,6 @@ namespace mortise::model {
 namespace {
 
 // The processes of a run cannot record more than this in a second: holds take their time.
-constexpr std::uint64_t events_a_second = 60'000;
 
 std::vector<std::string> numbered(std::uint32_t count) {
   std::vector<std::string> names;

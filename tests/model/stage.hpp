@@ -29,6 +29,15 @@ namespace mortise::model {
 // Client processes that one run may have, one after another.
 inline constexpr std::uint32_t most_client_processes = 4096;
 
+/// Room for so many events of a run, for each of its seconds.
+inline constexpr std::uint64_t events_a_second = 60'000;
+
+/// Within this time after the last fault all owners are served again.
+inline constexpr std::chrono::seconds patience_after_faults{30};
+
+/// Deadlines that differ by fewer nanoseconds are one deadline seen twice.
+inline constexpr std::int64_t same_deadline = 1'000'000;
+
 struct Company;
 
 // One thread of a client process, and what it does there.

@@ -20,26 +20,26 @@ using test::Proxy;
 constexpr std::chrono::milliseconds session{1'200};
 constexpr const char* in_short = "session=1200ms&margin=200ms";
 
-ZooKeeperHistoryStore& store_of(Stage& stage) {
+ZooKeeperHistoryStore& zookeeper_of(Stage& stage) {
   return static_cast<ZooKeeperHistoryStore&>(*stage.store);
 }
 
 std::size_t any_server(Stage& stage, Dice& dice) {
-  return dice.below(static_cast<std::uint32_t>(store_of(stage).networks().size()));
+  return dice.below(static_cast<std::uint32_t>(zookeeper_of(stage).networks().size()));
 }
 
 void kill(Stage& stage, Dice& dice, std::size_t which) {
-  ZooKeeperHistoryStore& store = store_of(stage);
+  ZooKeeperHistoryStore& store = zookeeper_of(stage);
   store.server(which).kill();
   if (dice.chance(0.5)) stage.time.sleep(dice.between(0ms, stage.short_lease));
   store.complete();
 }
 
-void kill_server(Stage& stage, Dice& dice) { kill(stage, dice, any_server(stage, dice)); }
-void kill_leader(Stage& stage, Dice& dice) { kill(stage, dice, store_of(stage).leader()); }
+void kill_zookeeper(Stage& stage, Dice& dice) { kill(stage, dice, any_server(stage, dice)); }
+void kill_leader(Stage& stage, Dice& dice) { kill(stage, dice, zookeeper_of(stage).leader()); }
 
-void stop_server(Stage& stage, Dice& dice) {
-  ZooKeeperHistoryStore& store = store_of(stage);
+void stop_zookeeper(Stage& stage, Dice& dice) {
+  ZooKeeperHistoryStore& store = zookeeper_of(stage);
   const std::size_t which = any_server(stage, dice);
   store.server(which).stop();
   stage.time.sleep(dice.between(10ms, stage.short_lease * 3 / 2));
@@ -108,9 +108,9 @@ void ZooKeeperHistoryStore::complete() {
 }
 
 std::vector<Disturbance> zookeeper_disturbances() {
-  return with_those_of_network({{.name = "server killed", .bring_about = kill_server},
+  return with_those_of_network({{.name = "server killed", .bring_about = kill_zookeeper},
                                 {.name = "leader killed", .bring_about = kill_leader},
-                                {.name = "server stopped", .bring_about = stop_server},
+                                {.name = "server stopped", .bring_about = stop_zookeeper},
                                 {.name = "cut at a step", .bring_about = cut_at_steps}},
                                {.reply_bytes = 60,
                                 .slowest_drip = 300us,

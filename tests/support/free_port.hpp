@@ -12,4 +12,7 @@ namespace mortise::test {
 /// the port: whoever binds it must be ready to find it taken, and ask for another.
 [[nodiscard]] std::uint16_t free_port();
 
+/// A server that finds its port taken asks for another, this many times.
+inline constexpr int ports_to_try = 20;
+
 }  // namespace mortise::test

@@ -38,6 +38,15 @@ bool wait_for(int fd, short events, std::chrono::steady_clock::time_point until)
   }
 }
 
+/// @return the address of a port of 127.0.0.1.
+[[nodiscard]] inline sockaddr_in loopback_address(std::uint16_t port) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  return address;
+}
+
 /// Which of this machine's own addresses: 127.0.0.1 or ::1.
 enum class Loopback { four, six };
 
@@ -49,16 +58,13 @@ int connect_to(std::uint16_t port, std::chrono::steady_clock::time_point until,
   const int fd =
       ::socket(is_six ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) fail_with_errno<Error>("socket");
-  sockaddr_in four{};
-  four.sin_family = AF_INET;
-  four.sin_port = htons(port);
-  four.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const sockaddr_in four = loopback_address(port);
   sockaddr_in6 six{};
   six.sin6_family = AF_INET6;
   six.sin6_port = htons(port);
   six.sin6_addr = IN6ADDR_LOOPBACK_INIT;
   const auto* const address =
-      is_six ? reinterpret_cast<sockaddr*>(&six) : reinterpret_cast<sockaddr*>(&four);
+      is_six ? reinterpret_cast<const sockaddr*>(&six) : reinterpret_cast<const sockaddr*>(&four);
   int error = 0;
   if (::connect(fd, address, is_six ? sizeof six : sizeof four) != 0) error = errno;
   if (error == EINPROGRESS) {

@@ -16,8 +16,7 @@
 namespace mortise::test {
 namespace {
 
-constexpr std::chrono::seconds to_start{10};
-constexpr int ports_to_try = 20;
+constexpr std::chrono::seconds pgbouncer_start_limit{10};
 
 // Debian has it where only root looks.
 std::string program() {
@@ -81,7 +80,7 @@ bool Pgbouncer::launch() {
         up = says(before, "process up: ");
         return up || process_.wait_for(std::chrono::milliseconds(0));
       },
-      to_start);
+      pgbouncer_start_limit);
   const bool taken = says(before, "Address already in use");
   if (up && !taken) return true;
   process_.kill();

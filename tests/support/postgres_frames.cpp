@@ -8,7 +8,7 @@
 namespace mortise::test {
 namespace {
 
-constexpr std::size_t largest_frame = std::size_t{8} << 20U;
+constexpr std::size_t largest_message = std::size_t{8} << 20U;
 constexpr std::size_t header = 5;  // a type and a length, which counts itself
 
 std::uint32_t number_at(std::string_view bytes, std::size_t at, std::size_t size) {
@@ -60,7 +60,7 @@ std::optional<std::string> PostgresFrames::next() {
   while (!opaque_) {
     const std::size_t size = message_at(buffer_, scanned_);
     if (size != 0 && size < header) opaque_ = true;
-    if (scanned_ + size > largest_frame) opaque_ = true;
+    if (scanned_ + size > largest_message) opaque_ = true;
     if (opaque_) break;
     if (size == 0 || buffer_.size() - scanned_ < size) return std::nullopt;
     const char type = buffer_[scanned_];
@@ -103,7 +103,7 @@ std::optional<std::string> PostgresFrames::next_of_greeting() {
   }
   if (buffer_.size() < 8) return std::nullopt;
   const std::size_t size = number_at(buffer_, 0, 4);
-  opaque_ = size < 8 || size > largest_frame;
+  opaque_ = size < 8 || size > largest_message;
   if (opaque_ || buffer_.size() < size) return std::nullopt;
   return take(0, size);
 }

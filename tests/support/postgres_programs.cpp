@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* server_user = "postgres";
-constexpr std::chrono::seconds to_end{60};
+constexpr std::chrono::seconds program_limit{60};
 
 bool is_root() { return ::geteuid() == 0; }
 
@@ -80,7 +80,7 @@ model::Process start_as_server_user(const std::string& log, const std::string& p
 void run_as_server_user(const std::string& log, const std::string& program,
                         const std::vector<std::string>& arguments, const std::string& input) {
   model::Process process = start_as_server_user(log, program, arguments, input);
-  const auto exit = process.wait_for(to_end);
+  const auto exit = process.wait_for(program_limit);
   if (exit && exit->code == 0 && !exit->killed()) return;
   throw std::runtime_error(program + (exit ? " failed:\n" : " does not end:\n") + text_of(log));
 }

@@ -25,10 +25,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::chrono::seconds to_start{30};
-constexpr std::chrono::seconds to_end{15};
+constexpr std::chrono::seconds postgres_start_limit{30};
+constexpr std::chrono::seconds postgres_stop_limit{15};
 constexpr std::uintmax_t room = std::uintmax_t{512} << 20U;
-constexpr int ports_to_try = 20;
 
 // Nothing of it is about durability: the flushes of a test are real ones.
 constexpr std::array configuration{
@@ -152,7 +151,7 @@ void PostgresServer::shutdown() { end(SIGINT); }
 
 void PostgresServer::end(int signal) {
   if (::kill(pid(), signal) != 0) fail("PostgreSQL has ended");
-  if (process_.wait_for(to_end)) return;
+  if (process_.wait_for(postgres_stop_limit)) return;
   kill();
   fail("PostgreSQL did not end in time");
 }
@@ -263,7 +262,7 @@ bool PostgresServer::launch() {
         ready = is_ready();
         return ready || process_.wait_for(std::chrono::milliseconds(0));
       },
-      to_start);
+      postgres_start_limit);
   if (ready) return true;
   if (!decided) {
     process_.kill();

@@ -6,6 +6,7 @@
 #include "base/quiet_thread.hpp"
 #include "model/seed.hpp"
 #include "support/free_port.hpp"
+#include "support/loopback.hpp"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -32,14 +33,6 @@ constexpr int backlog = 512;
 
 [[noreturn]] void fail(const char* what) {
   throw std::system_error(errno, std::generic_category(), what);
-}
-
-sockaddr_in loopback(std::uint16_t port) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  return address;
 }
 
 bool started(const base::UniqueFd& fd, const void* address, std::size_t size) {
@@ -100,7 +93,7 @@ void Proxy::listen_on(std::uint16_t port) {
     if (!listener_) fail("socket");
     const int yes = 1;
     ::setsockopt(listener_.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-    const sockaddr_in address = loopback(port_);
+    const sockaddr_in address = loopback_address(port_);
     const auto* const general = reinterpret_cast<const sockaddr*>(&address);
     if (::bind(listener_.get(), general, sizeof address) == 0 &&
         ::listen(listener_.get(), backlog) == 0) {
@@ -385,7 +378,7 @@ base::UniqueFd Proxy::connect_to_target() const {
                 target_path_.size() + 1);
     fine = started(server, &address, sizeof address);
   } else {
-    const sockaddr_in address = loopback(target_port_);
+    const sockaddr_in address = loopback_address(target_port_);
     fine = started(server, &address, sizeof address);
     if (fine) send_at_once(server.get());
   }

@@ -13,7 +13,7 @@
 namespace mortise::test {
 namespace {
 
-constexpr std::chrono::seconds to_settle{20};
+constexpr std::chrono::seconds cluster_settling_limit{20};
 
 /// CLUSTER INFO by field.
 std::map<std::string, std::string> figures_of(RedisTalk& talk) {
@@ -87,7 +87,7 @@ void RedisCluster::join() {
         }
         return true;
       },
-      to_settle);
+      cluster_settling_limit);
   if (!met) throw std::runtime_error("the servers of a cluster do not find each other");
   for (std::size_t i = options_.masters; i < size(); ++i) {
     RedisTalk its = talk(i);
@@ -116,7 +116,7 @@ void RedisCluster::wait_until_settled() {
         }
         return true;
       },
-      to_settle);
+      cluster_settling_limit);
   if (!settled) throw std::runtime_error("the cluster does not settle, says server " + last);
 }
 
@@ -183,7 +183,7 @@ std::size_t RedisCluster::replica_of(std::size_t master) const {
         }
         return false;
       },
-      to_settle);
+      cluster_settling_limit);
   if (found) return number;
   throw std::runtime_error("no replica of server " + std::to_string(master) + " runs");
 }
@@ -210,7 +210,8 @@ void RedisCluster::move_keys(std::uint16_t slot, std::size_t to) {
     from.command(words);
     return false;
   };
-  if (!eventually(empty, to_settle)) throw std::runtime_error("what is in a slot does not move");
+  if (!eventually(empty, cluster_settling_limit))
+    throw std::runtime_error("what is in a slot does not move");
 }
 
 void RedisCluster::end_move(std::uint16_t slot, std::size_t to) {
@@ -248,7 +249,7 @@ void RedisCluster::wait_for_fail_over(std::size_t killed) {
         }
         return figures_of(its)["cluster_state"] == "ok";
       },
-      to_settle);
+      cluster_settling_limit);
   if (!done) throw std::runtime_error("nobody takes over from the killed server");
 }
 

@@ -11,7 +11,7 @@
 namespace mortise::test {
 namespace {
 
-constexpr std::chrono::seconds to_settle{30};
+constexpr std::chrono::seconds sentinels_settling_limit{30};
 
 std::string field_of(const RedisAnswer& answer, const std::string& which) {
   for (std::size_t i = 0; i + 1 < answer.items.size(); i += 2) {
@@ -54,7 +54,7 @@ RedisSentinels::RedisSentinels(RedisSentinelsOptions options) : options_(std::mo
     // At first for all, so that they meet soon.
     hasten(sentinels_.back(), std::chrono::milliseconds(200));
   }
-  if (!eventually([this] { return is_whole(); }, to_settle)) {
+  if (!eventually([this] { return is_whole(); }, sentinels_settling_limit)) {
     throw std::runtime_error("the sentinels do not come to agree:\n" + sentinels_.front().log());
   }
   for (RedisServer& each : sentinels_) hasten(each, options_.old_master_goes_on / 4);
@@ -118,7 +118,7 @@ bool RedisSentinels::comes_to_another(std::size_t than) const {
         const std::optional<std::size_t> now = master();
         return now && *now != than;
       },
-      to_settle);
+      sentinels_settling_limit);
 }
 
 bool RedisSentinels::is_whole() {
@@ -177,7 +177,7 @@ void RedisSentinels::fail_over() {
                                     if (now && *now == *before) order_fail_over();
                                     return now && *now != *before;
                                   },
-                                  to_settle);
+                                  sentinels_settling_limit);
   if (!done) throw std::runtime_error("no fail-over:\n" + sentinels_.front().log());
 }
 

@@ -21,8 +21,8 @@
 namespace mortise::test {
 namespace {
 
-constexpr std::chrono::seconds to_start{10};
-constexpr std::chrono::seconds to_end{10};
+constexpr std::chrono::seconds redis_start_limit{10};
+constexpr std::chrono::seconds redis_stop_limit{10};
 constexpr const char* administrators_name = "test-administrator";
 
 std::string find_program() {
@@ -68,7 +68,7 @@ void RedisServer::kill() { process_.kill(); }
 void RedisServer::shutdown() {
   process_.resume();
   process_.terminate();
-  if (process_.wait_for(to_end)) return;
+  if (process_.wait_for(redis_stop_limit)) return;
   process_.kill();
   fail("redis-server did not end in good order");
 }
@@ -157,7 +157,7 @@ bool RedisServer::launch() {
         up = answers();
         return up || process_.wait_for(std::chrono::milliseconds(0));
       },
-      to_start);
+      redis_start_limit);
   if (up) return true;
   if (!decided) {
     process_.kill();

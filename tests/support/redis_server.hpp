@@ -35,6 +35,13 @@ struct RedisServerOptions {
   std::vector<std::string> lines;  ///< further lines of the configuration; they win
 };
 
+/// @return options of a server that has every write on disk before its answer.
+[[nodiscard]] inline RedisServerOptions durable_redis() {
+  RedisServerOptions options;
+  options.persistence = RedisServerOptions::Persistence::always;
+  return options;
+}
+
 /// Starts with the object, ends with it. Not thread-safe. The thread that calls `start()`, by way
 /// of the constructor also, must outlive the server: the kernel kills the server when that thread
 /// ends.

@@ -7,7 +7,7 @@
 namespace mortise::test {
 namespace {
 
-constexpr std::int32_t largest_frame = 8 << 20;
+constexpr std::int32_t largest_packet = 8 << 20;
 constexpr std::size_t head = 4;  // bytes of a number
 
 constexpr std::pair<std::int32_t, std::string_view> operations[] = {
@@ -52,7 +52,7 @@ std::optional<std::string> ZooKeeperFrames::next() {
   if (!opaque_) {
     if (buffer_.size() < head) return std::nullopt;
     const std::int32_t size = number_at(buffer_, 0);
-    opaque_ = size < static_cast<std::int32_t>(head) || size > largest_frame;
+    opaque_ = size < static_cast<std::int32_t>(head) || size > largest_packet;
     if (!opaque_) {
       const std::size_t whole = static_cast<std::size_t>(size) + head;
       if (buffer_.size() < whole) return std::nullopt;

@@ -3,6 +3,7 @@
 
 #include "support/eventually.hpp"
 #include "support/free_port.hpp"
+#include "support/java.hpp"
 #include "support/text_of.hpp"
 
 #include <sys/socket.h>
@@ -19,9 +20,8 @@
 namespace mortise::test {
 namespace {
 
-constexpr std::chrono::seconds to_start{30};
-constexpr const char* java = "/usr/bin/java";
-constexpr const char* jars = "/usr/share/java/";
+constexpr std::chrono::seconds zookeeper_start_limit{30};
+constexpr const char* jar_folder = "/usr/share/java/";
 constexpr const char* needed_jars[] = {"slf4j-simple.jar", "zookeeper.jar"};  // names the others
 // Of Netty's it names some; what those need it does not.
 constexpr const char* secure_jars[] = {"netty-codec.jar", "netty-resolver.jar",
@@ -29,8 +29,8 @@ constexpr const char* secure_jars[] = {"netty-codec.jar", "netty-resolver.jar",
 
 std::string class_path() {
   std::string out = MORTISE_BIN_DIR "/java";
-  for (const char* const jar : needed_jars) out.append(":").append(jars).append(jar);
-  for (const char* const jar : secure_jars) out.append(":").append(jars).append(jar);
+  for (const char* const jar : needed_jars) out.append(":").append(jar_folder).append(jar);
+  for (const char* const jar : secure_jars) out.append(":").append(jar_folder).append(jar);
   return out;
 }
 
@@ -139,12 +139,14 @@ void ZooKeeperServer::set_sequence(const std::string& path, std::int64_t next) {
 std::string ZooKeeperServer::log() const { return text_of(directory_.file("log")); }
 
 std::string ZooKeeperServer::missing() {
-  if (::access(java, X_OK) != 0) return java;
+  if (::access(java_program, X_OK) != 0) return java_program;
   for (const char* const jar : needed_jars) {
-    if (!std::filesystem::exists(std::string(jars) + jar)) return std::string(jars) + jar;
+    if (!std::filesystem::exists(std::string(jar_folder) + jar))
+      return std::string(jar_folder) + jar;
   }
   for (const char* const jar : secure_jars) {
-    if (!std::filesystem::exists(std::string(jars) + jar)) return std::string(jars) + jar;
+    if (!std::filesystem::exists(std::string(jar_folder) + jar))
+      return std::string(jar_folder) + jar;
   }
   return {};
 }
@@ -225,7 +227,7 @@ bool ZooKeeperServer::launch() {
     throw std::runtime_error(lack + " is not installed");
   }
   std::filesystem::remove(directory_.file("log"));
-  process_ = model::Process::spawn(java, arguments());
+  process_ = model::Process::spawn(java_program, arguments());
   if (options_.member != 0) return true;
   bool up = false;
   const bool decided = eventually(
@@ -233,7 +235,7 @@ bool ZooKeeperServer::launch() {
         up = answers();
         return up || !runs();
       },
-      to_start);
+      zookeeper_start_limit);
   if (up) return true;
   if (!decided) {
     process_.kill();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "support/zookeeper_stranger.hpp"
 
+#include "support/java.hpp"
+
 #include <filesystem>
 #include <utility>
 #include <vector>
@@ -8,7 +10,6 @@
 namespace mortise::test {
 namespace {
 
-constexpr const char* java = "/usr/bin/java";
 constexpr const char* python = "/usr/bin/python3";  // Debian's, which has Debian's kazoo
 constexpr const char* kazoo = "/usr/lib/python3/dist-packages/kazoo";
 constexpr const char* curator = "/usr/share/java/curator-recipes.jar";
@@ -28,7 +29,7 @@ model::Process start(ZooKeeperLibrary library, std::vector<std::string> argument
       std::string(MORTISE_BIN_DIR "/java:/usr/share/java/slf4j-simple.jar:") + curator,
       "CuratorWorker"};
   arguments.insert(arguments.begin(), begin.begin(), begin.end());
-  return model::Process::spawn(java, arguments);
+  return model::Process::spawn(java_program, arguments);
 }
 
 }  // namespace
@@ -41,7 +42,8 @@ std::string missing(ZooKeeperLibrary library) {
   const std::vector<std::string> needed =
       library == ZooKeeperLibrary::kazoo
           ? std::vector<std::string>{python, kazoo}
-          : std::vector<std::string>{java, curator, MORTISE_BIN_DIR "/java/CuratorWorker.class"};
+          : std::vector<std::string>{java_program, curator,
+                                     MORTISE_BIN_DIR "/java/CuratorWorker.class"};
   for (const std::string& file : needed) {
     if (!std::filesystem::exists(file)) return file;
   }

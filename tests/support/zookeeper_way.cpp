@@ -2,6 +2,7 @@
 #include "support/zookeeper_way.hpp"
 
 #include "base/quiet_thread.hpp"
+#include "support/loopback.hpp"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -19,14 +20,6 @@ namespace {
 
 constexpr int a_look = 20;  // ms, at whether it ends or is cut
 
-sockaddr_in loopback(std::uint16_t port) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  return address;
-}
-
 base::UniqueFd make_socket() {
   return base::UniqueFd::open([] { return ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0); });
 }
@@ -42,7 +35,7 @@ ZooKeeperWay::ZooKeeperWay(std::uint16_t port, std::uint16_t target,
       patience_(patience),
       listener_(make_socket()) {
   const int yes = 1;
-  const sockaddr_in address = loopback(port_);
+  const sockaddr_in address = loopback_address(port_);
   if (!listener_ ||
       ::setsockopt(listener_.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) != 0 ||
       ::bind(listener_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
@@ -89,7 +82,7 @@ void ZooKeeperWay::accept() {
 }
 
 base::UniqueFd ZooKeeperWay::call() const {
-  const sockaddr_in address = loopback(target_);
+  const sockaddr_in address = loopback_address(target_);
   const auto until = std::chrono::steady_clock::now() + patience_;
   while (!cut_.load() && !ends_.load()) {
     base::UniqueFd called = make_socket();
