@@ -22,7 +22,7 @@ struct Address {
   socklen_t size = 0;
 };
 
-Address address_of(const std::string& host, const std::string& port) {
+Address parsed_address(const std::string& host, const std::string& port) {
   Address address;
   const auto number = htons(static_cast<std::uint16_t>(std::strtoul(port.c_str(), nullptr, 10)));
   if (host.starts_with('/')) {
@@ -66,7 +66,7 @@ void pg_conn::start() {
   where = host.starts_with('/')
               ? "connection to server on socket \"" + host + "/.s.PGSQL." + port + "\" failed: "
               : "connection to server at \"" + host + "\", port " + port + " failed: ";
-  const Address address = address_of(host, port);
+  const Address address = parsed_address(host, port);
   if (address.size == 0) {
     message = "could not translate host name \"" + host + "\" to address\n";
     return;

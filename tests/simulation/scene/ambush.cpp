@@ -7,8 +7,6 @@
 namespace simulation {
 namespace {
 
-using namespace std::chrono_literals;
-
 constexpr std::array<std::string_view, Ambush::kinds> names{
     "answers are late",           "answers are lost",
     "answers are spoilt",         "requests come later",
@@ -17,7 +15,7 @@ constexpr std::array<std::string_view, Ambush::kinds> names{
     "connections break later",    "requests are refused"};
 
 // Threads stop anywhere for so long: what was asked for is answered, and something new is asked.
-constexpr Nanos a_while = 50ms;
+constexpr Nanos thread_stop = 50ms;
 // Longer than it takes to connect anew.
 constexpr Nanos a_stop = 5ms;
 constexpr int breaks = 6;
@@ -96,13 +94,13 @@ void Ambush::befall(const Trouble& trouble, Connection& from, std::string_view b
     case What::broken_pipe:
       from.spring_trap();
       stop_threads(from.process(), luck_.chance(0.3) ? time : std::min<Nanos>(time, a_stop), 0.2);
-      aftermath_ = {&from.process(), from.id(), world.now() + a_while};
+      aftermath_ = {&from.process(), from.id(), world.now() + thread_stop};
       break;
     case What::broken_later:
       // Shortly, or nobody would connect again meanwhile.
       stop_threads(from.process(), a_stop, 0.03);
       for (int i = 0; i < breaks; ++i) {
-        world.after(a_while / breaks * i + luck_.between(20us, a_while / breaks),
+        world.after(thread_stop / breaks * i + luck_.between(20us, thread_stop / breaks),
                     [this, &process = from.process()] { cut_newest(process); });
       }
       break;
@@ -133,7 +131,7 @@ void Ambush::cut_newest(const Process& process) {
 void Ambush::stop_threads(Process& process, Nanos time, double often) {
   process.schedule.preempted = often;
   process.schedule.longest = time;
-  room_.world.after(std::min(time, a_while), [&process] { process.schedule.preempted = 0; });
+  room_.world.after(std::min(time, thread_stop), [&process] { process.schedule.preempted = 0; });
 }
 
 Connection* Ambush::another(const Connection& than, bool of_another_process) {

@@ -8,8 +8,6 @@
 namespace simulation {
 namespace {
 
-using namespace std::chrono_literals;
-
 // Longer than anything is remembered: late copies, silent waiters, tickets.
 constexpr Nanos long_over = 320s;
 
@@ -25,7 +23,7 @@ constexpr std::uint64_t requests_of_a_call = 20;
 constexpr int requests_of_a_renewal = 6;
 constexpr int requests_of_a_look = 2;
 
-constexpr std::size_t a_while = 20;  // s
+constexpr std::size_t seconds_to_look_back = 20;
 
 constexpr int passers_by = 60;
 // Behind Redis' storms, which are longer, there is more to clear away.
@@ -41,7 +39,7 @@ void Scene::look_every_second() {
     // What a server is owed from calls of a while ago comes when it can be reached again.
     const std::uint64_t calls = operations_ + judge_.grants() + judge_.calls_beside();
     recent_operations_.push_back(calls - operations_before_);
-    if (recent_operations_.size() > a_while) recent_operations_.pop_front();
+    if (recent_operations_.size() > seconds_to_look_back) recent_operations_.pop_front();
     const std::uint64_t operations =
         std::accumulate(recent_operations_.begin(), recent_operations_.end(), std::uint64_t{0});
     const auto renewals = static_cast<std::uint64_t>(requests_of_a_renewal * 1s / plan_.lease) *

@@ -10,8 +10,6 @@
 namespace simulation {
 namespace {
 
-using namespace std::chrono_literals;
-
 /// Places where a thread may stop, in one lock() and unlock() with what the background does for it.
 constexpr std::uint64_t places = 60;
 

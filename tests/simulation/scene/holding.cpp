@@ -17,8 +17,6 @@ namespace simulation {
 
 namespace {
 
-using namespace std::chrono_literals;
-
 /// @return the number that the server gave to a grant.
 std::uint64_t number_of(mortise::Token token) {
   return token.value() / mortise::core::tokens_in_a_grant;

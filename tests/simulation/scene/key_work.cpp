@@ -13,7 +13,6 @@
 namespace simulation {
 namespace {
 
-using namespace std::chrono_literals;
 using mortise::KeyState;
 
 constexpr std::uint64_t key_stream = 10;

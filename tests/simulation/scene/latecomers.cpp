@@ -9,22 +9,6 @@
 #include <vector>
 
 namespace simulation {
-namespace {
-
-using namespace std::chrono_literals;
-
-constexpr const char* the_key = "run again";
-constexpr const char* first_result = "first";
-constexpr const char* second_result = "second";
-constexpr auto patience = 10s;
-/// Its command time-out, a sixth, is longer than a question and its answer are on their way.
-constexpr auto lease = 6s;
-constexpr Nanos on_its_way = 200ms;
-constexpr int latecomers = 3;
-
-mortise::OnceOptions options() { return {.wait = patience, .lease = lease}; }
-
-}  // namespace
 
 void Latecomers::come() {
   begin("runner", [this](Process& /*process*/) { run_twice(); });
@@ -42,7 +26,7 @@ void Latecomers::run(mortise::Once& once, const char* result) {
 
 void Latecomers::run_twice() {
   mortise::Client client(backends_());
-  mortise::Once once = client.make_once(the_key, options());
+  mortise::Once once = client.make_once(the_key, options);
   run(once, first_result);
   first_done_ = true;
   until([this] { return answer_is_late_; });
@@ -78,7 +62,7 @@ void Latecomers::ask() {
 }
 
 std::string Latecomers::told(mortise::Client& client) {
-  mortise::Once once = client.make_once(the_key, options());
+  mortise::Once once = client.make_once(the_key, options);
   std::error_code error;
   judge_.called_beside();
   mortise::Run run = once.begin(error);

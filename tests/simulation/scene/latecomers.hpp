@@ -26,6 +26,16 @@ class Latecomers final : public Trial {
   std::function<void(Nanos)> delay;
 
  private:
+  static constexpr const char* the_key = "run again";
+  static constexpr const char* first_result = "first";
+  static constexpr const char* second_result = "second";
+  static constexpr auto patience = 10s;
+  /// Its command time-out, a sixth, is longer than a question and its answer are on their way.
+  static constexpr auto lease = 6s;
+  static inline const mortise::OnceOptions options{.wait = patience, .lease = lease};
+  static constexpr Nanos on_its_way = 200ms;
+  static constexpr int latecomers = 3;
+
   void run_twice();
   void run(mortise::Once& once, const char* result);
   void ask();

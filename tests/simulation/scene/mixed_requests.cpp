@@ -9,25 +9,6 @@
 #include <vector>
 
 namespace simulation {
-namespace {
-
-using namespace std::chrono_literals;
-
-constexpr const char* the_key = "mixed requests";
-constexpr const char* its_fingerprint = "a";
-constexpr const char* another_fingerprint = "b";
-constexpr const char* its_result = "a: done";
-constexpr auto lease = 600ms;
-constexpr auto patience = 10s;
-/// Three that wait for each other are the fewest of which one learns what is no answer for the next
-/// one, and some of their orders alone matter.
-constexpr int callers = 6;
-constexpr Nanos between_two = 5ms;
-/// Longer than whoever finds others with another fingerprint looks what the key has, a command
-/// time-out, before it waits behind them.
-constexpr Nanos out_of_reach = 300ms;
-
-}  // namespace
 
 void MixedRequests::come() {
   begin("runner", [this](Process& /*process*/) { run_it(); });

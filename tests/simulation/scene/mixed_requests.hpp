@@ -26,6 +26,20 @@ class MixedRequests final : public Trial {
   std::function<void(Nanos)> cut_off;
 
  private:
+  static constexpr const char* the_key = "mixed requests";
+  static constexpr const char* its_fingerprint = "a";
+  static constexpr const char* another_fingerprint = "b";
+  static constexpr const char* its_result = "a: done";
+  static constexpr auto lease = 600ms;
+  static constexpr auto patience = 10s;
+  /// Three that wait for each other are the fewest of which one learns what is no answer for the
+  /// next one, and some of their orders alone matter.
+  static constexpr int callers = 6;
+  static constexpr Nanos between_two = 5ms;
+  /// Longer than whoever finds others with another fingerprint looks what the key has, a command
+  /// time-out, before it waits behind them.
+  static constexpr Nanos out_of_reach = 300ms;
+
   void run_it();
   void ask();
   void ask_as(mortise::Client& client, const std::string& fingerprint);

@@ -14,8 +14,6 @@
 namespace simulation {
 namespace {
 
-using namespace std::chrono_literals;
-
 constexpr std::uint64_t permit_stream = 11;
 constexpr std::size_t calm_permits = 6;
 

@@ -17,7 +17,7 @@ constexpr std::uint64_t permits_stream = 11;
 
 constexpr Nanos us{1'000};
 constexpr Nanos ms{1'000'000};
-constexpr Nanos second{1'000'000'000};
+constexpr Nanos sec{1'000'000'000};
 
 constexpr std::size_t many_specials = 6;
 /// Of Redis, where what comes behind a storm (recovery, trials, debris) took half of a run.
@@ -59,8 +59,8 @@ Fault draw_fault(Random& random, const Plan& plan, std::size_t specials) {
   // Half of them as long as what protocols count in: leases, provisional leases, time-outs,
   // fallback periods.
   const Nanos length = random.chance(0.5)
-                           ? random.spread(100 * us, std::min(plan.lease * 2, 20 * second))
-                           : random.between(200 * ms, 6 * second);
+                           ? random.spread(100 * us, std::min(plan.lease * 2, 20 * sec))
+                           : random.between(200 * ms, 6 * sec);
   // A majority's votes lapse where it is gone for a lease.
   const bool a_lease =
       plan.kind == Kind::redlock && fault.what == Fault::What::special && random.chance(0.5);
@@ -80,17 +80,17 @@ void lead_astray(Plan& plan, Random& random) {
   plan.steps = plan.blocks = false;
   plan.stopped = plan.outlived = 0;
   plan.operations = 400;
-  plan.lease = std::max(plan.lease, second);
+  plan.lease = std::max(plan.lease, sec);
   plan.longest_hold = 50 * ms;
-  plan.longest_pause = 20 * second;
-  plan.storm = 60 * second;
+  plan.longest_pause = 20 * sec;
+  plan.storm = 60 * sec;
   plan.faults.clear();
   for (int i = 0; i < 16; ++i) {
     const bool dies = i < 4;
-    const Nanos at = random.between(20 * ms, plan.storm - 3 * second);
+    const Nanos at = random.between(20 * ms, plan.storm - 3 * sec);
     plan.faults.push_back({.what = dies ? Fault::What::kill_client : Fault::What::special,
                            .at = at,
-                           .length = random.between(200 * ms, 2 * second),
+                           .length = random.between(200 * ms, 2 * sec),
                            .who = random.next() >> 8U,
                            .which = dies ? 1 : twins});
   }
@@ -105,9 +105,9 @@ void grant_twice(Plan& plan, Random& random) {
   plan.steps = plan.blocks = false;
   plan.tries = plan.timed = plan.stopped = plan.outlived = 0;
   plan.operations = std::max<std::size_t>(plan.operations, 600);
-  plan.lease = random.between(14 * second, 30 * second);
-  plan.storm = std::max(plan.storm, 6 * second);
-  std::erase_if(plan.faults, [&](const Fault& each) { return each.at > plan.storm - 5 * second; });
+  plan.lease = random.between(14 * sec, 30 * sec);
+  plan.storm = std::max(plan.storm, 6 * sec);
+  std::erase_if(plan.faults, [&](const Fault& each) { return each.at > plan.storm - 5 * sec; });
   for (const Nanos before : {4'500 * ms, 3'000 * ms}) {
     plan.faults.push_back({.what = Fault::What::special,
                            .at = plan.storm - before,
@@ -131,12 +131,12 @@ void go_one_way(Plan& plan, Random& random) {
   plan.operations = std::max<std::size_t>(plan.operations, 300);
   plan.longest_hold = random.spread(ms, 30 * ms);
   plan.longest_pause = Nanos(0);
-  plan.storm = 6 * second;
+  plan.storm = 6 * sec;
   plan.faults.clear();
-  for (Nanos at = 100 * ms; at < plan.storm - 2 * second; at += second) {
+  for (Nanos at = 100 * ms; at < plan.storm - 2 * sec; at += sec) {
     plan.faults.push_back({.what = Fault::What::special,
                            .at = at,
-                           .length = 2 * second,
+                           .length = 2 * sec,
                            .who = 0,
                            .which = slow_process});
   }
@@ -148,11 +148,11 @@ void lose_the_standby(Plan& plan, Random& random) {
   constexpr std::uint64_t lost_standby = 8;  // see PostgresStand
   plan.again = lost_standby;
   plan.forgets = false;
-  plan.storm = std::max(plan.storm, 4 * second);
+  plan.storm = std::max(plan.storm, 4 * sec);
   for (int i = 0; i < 3; ++i) {
     plan.faults.push_back({.what = Fault::What::special,
-                           .at = random.between(20 * ms, plan.storm - 2 * second),
-                           .length = 2 * second,
+                           .at = random.between(20 * ms, plan.storm - 2 * sec),
+                           .length = 2 * sec,
                            .who = 0,
                            .which = lost_standby});
   }
@@ -162,7 +162,7 @@ void lose_the_standby(Plan& plan, Random& random) {
 void change_servers(Plan& plan) {
   plan.steps = false;
   plan.lease = std::max(plan.lease, 600 * ms);
-  plan.storm = std::max(plan.storm, 8 * second);
+  plan.storm = std::max(plan.storm, 8 * sec);
 }
 
 }  // namespace
@@ -205,7 +205,7 @@ Plan Plan::draw(Kind kind, std::uint64_t seed, std::size_t specials) {
     plan.names = 4 + random.below(9);
     plan.threads = 2 + random.below(6);
   }
-  plan.lease = random.spread(500 * ms, 30 * second);
+  plan.lease = random.spread(500 * ms, 30 * sec);
   // What happens at the end of a lease, or while one is renewed, happens more often with short
   // ones. PostgreSQL's commands have a sixth of it, which what strangers do to its disk may take
   // alone.
@@ -213,17 +213,16 @@ Plan Plan::draw(Kind kind, std::uint64_t seed, std::size_t specials) {
     plan.lease = random.spread(100 * ms, 500 * ms);
   }
   // There a hold lasts as long as its session, and nothing ends one before its time.
-  if (kind == Kind::zookeeper) plan.lease = random.spread(1'200 * ms, 8 * second);
+  if (kind == Kind::zookeeper) plan.lease = random.spread(1'200 * ms, 8 * sec);
   // What is left there by mistake keeps a name for as long.
-  if (kind == Kind::postgres && random.chance(0.3))
-    plan.lease = random.between(12 * second, 30 * second);
+  if (kind == Kind::postgres && random.chance(0.3)) plan.lease = random.between(12 * sec, 30 * sec);
   plan.renew = random.chance(0.85);
   plan.operations = 1 + static_cast<std::size_t>(random.spread(Nanos(20), Nanos(600)).count());
-  plan.storm = random.spread(second, 30 * second);
+  plan.storm = random.spread(sec, 30 * sec);
   if (kind == Kind::zookeeper) plan.storm = std::max(plan.storm, 6 * plan.lease);
   // Some hold for as long as protocols count in: what comes late then meets a hold.
   plan.longest_hold =
-      random.chance(0.7) ? random.spread(20 * us, 200 * ms) : random.between(300 * ms, 4 * second);
+      random.chance(0.7) ? random.spread(20 * us, 200 * ms) : random.between(300 * ms, 4 * sec);
   plan.longest_pause = random.chance(0.4) ? Nanos(0) : random.spread(10 * us, 100 * ms);
   plan.tries = random.chance(0.5) ? 0 : random.unit() * 0.6;
   plan.timed = random.chance(0.4) ? 0 : random.unit() * 0.8;
@@ -244,7 +243,7 @@ Plan Plan::draw(Kind kind, std::uint64_t seed, std::size_t specials) {
   if (kind == Kind::redlock) {
     // Each call costs three to five times what it costs elsewhere: fewer of them in the same time.
     plan.operations = 1 + plan.operations / 4;
-    plan.longest_pause = std::min(plan.longest_pause * 20, second);
+    plan.longest_pause = std::min(plan.longest_pause * 20, sec);
     if (seed % 3 == 0) {
       // Holds that outlast what befalls the servers behind them.
       plan.lease = std::min(plan.lease, 500 * ms + plan.lease / 10);
@@ -260,16 +259,16 @@ Plan Plan::draw(Kind kind, std::uint64_t seed, std::size_t specials) {
   if (plan.crowd) {
     plan.clients = 5;
     plan.threads = plan.names = 1;
-    plan.longest_hold = random.between(second, 4 * second);
+    plan.longest_hold = random.between(sec, 4 * sec);
   }
   if (kind >= Kind::sentinel) change_servers(plan);
   Random faults = Random::of({seed, fault_stream, static_cast<std::uint64_t>(kind)});
   const std::size_t count = static_cast<std::size_t>(faults.spread(Nanos(1), Nanos(40)).count()) *
                             (kind == Kind::redis ? longer_storms : 1);
   for (std::size_t i = 0; i < count; ++i) plan.faults.push_back(draw_fault(faults, plan, specials));
-  if (kind == Kind::memory && seed % 4 == 1 && plan.storm > second) {
+  if (kind == Kind::memory && seed % 4 == 1 && plan.storm > sec) {
     // What is still under way when all is well again: a renewal that comes after its hold is over.
-    plan.lease = faults.spread(2 * second, 20 * second);
+    plan.lease = faults.spread(2 * sec, 20 * sec);
     plan.renew = true;
     const Nanos length = std::min(plan.storm - 100 * ms, plan.lease * 5 / 4);
     plan.faults.push_back({.what = Fault::What::special,
@@ -289,7 +288,7 @@ Plan Plan::draw(Kind kind, std::uint64_t seed, std::size_t specials) {
   if (keys.chance(part_with_keys)) {
     plan.keys = 1 + keys.below(4);
     plan.runners = 1 + keys.below(3);
-    plan.keep = keys.chance(0.5) ? keys.between(second, 4 * second) : Nanos(3'600 * second);
+    plan.keep = keys.chance(0.5) ? keys.between(sec, 4 * sec) : Nanos(3'600 * sec);
   }
   Random readers = Random::of({seed, readers_stream, static_cast<std::uint64_t>(kind)});
   const bool knows_permits = kind == Kind::memory || kind == Kind::postgres ||

@@ -10,13 +10,8 @@
 namespace simulation {
 namespace {
 
-using namespace std::chrono_literals;
 using postgres::Point;
 using postgres::Statement;
-
-constexpr std::uint64_t most_victims = 6;
-/// Processes that nobody is behind any more do not stand still for longer, or there are too many.
-constexpr Nanos longest_orphan = 500ms;
 
 bool is(PostgresAmbush::Whom whom, Statement statement) {
   switch (statement) {

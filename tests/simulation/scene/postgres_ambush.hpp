@@ -33,6 +33,10 @@ class PostgresAmbush {
   void refuse_logins(Nanos time);
 
  private:
+  static constexpr std::uint64_t most_victims = 6;
+  /// Processes that nobody is behind any more do not stand still for longer, or there are too many.
+  static constexpr Nanos longest_orphan = 500ms;
+
   enum class What {
     late,              ///< its process stands still
     lost,              ///< the same, and its connection breaks

@@ -8,23 +8,6 @@
 #include <thread>
 
 namespace simulation {
-namespace {
-
-using namespace std::chrono_literals;
-
-constexpr const char* wanted_briefly = "brief/name";
-constexpr Nanos one_way = 50us;
-/// Another client waits, and is written down at the server for much longer than this takes.
-constexpr Nanos until_it_waits = 50ms;
-/// A client's turn ends before that, so that it asks the server.
-constexpr Nanos longer_than_a_turn = 20ms;
-/// A thread begins to wait, the lock is freed, and its time is up before its client asks.
-constexpr Nanos before_it_is_free = 500us;
-constexpr Nanos brief = 2500us;
-constexpr Nanos kept_by_another = 50ms;
-constexpr int times = 4;
-
-}  // namespace
 
 void PostgresBrief::come() {
   Weather& weather = trial_.room().network.weather;

@@ -15,6 +15,18 @@ class PostgresBrief {
   void come();
 
  private:
+  static constexpr const char* wanted_briefly = "brief/name";
+  static constexpr Nanos one_way = 50us;
+  /// Another client waits, and is written down at the server for much longer than this takes.
+  static constexpr Nanos until_it_waits = 50ms;
+  /// A client's turn ends before that, so that it asks the server.
+  static constexpr Nanos longer_than_a_turn = 20ms;
+  /// A thread begins to wait, the lock is freed, and its time is up before its client asks.
+  static constexpr Nanos before_it_is_free = 500us;
+  static constexpr Nanos brief = 2500us;
+  static constexpr Nanos kept_by_another = 50ms;
+  static constexpr int times = 4;
+
   void wait_in_turn(mortise::Client& client, bool wanted);
   void want_it_too();
 

@@ -8,24 +8,6 @@
 #include <thread>
 
 namespace simulation {
-namespace {
-
-using namespace std::chrono_literals;
-
-constexpr const char* rung_for = "cancelled bell/name";
-constexpr const char* asked_about = "cancelled bell/question";
-constexpr const char* by_one_way = "&mortise.connections=1";
-/// Whoever waited for a name is remembered at the server for longer than all of this takes.
-constexpr Nanos that_wait = 50ms;
-/// A question goes out behind what tells all the same, and is not answered within a second.
-constexpr Nanos until_it_is_stuck = 3s;
-constexpr Nanos longer_than_that = 10s;
-constexpr Nanos until_it_is_up_again = 200ms;
-/// It listens by then. Whoever waits does not look by time until a second is over.
-constexpr Nanos until_it_is_free = 500ms;
-constexpr Nanos until_it_is_told = 300ms;
-
-}  // namespace
 
 void PostgresCancelledBell::come() {
   trial_.begin(

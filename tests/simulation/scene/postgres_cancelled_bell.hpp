@@ -17,6 +17,19 @@ class PostgresCancelledBell {
   void come();
 
  private:
+  static constexpr const char* rung_for = "cancelled bell/name";
+  static constexpr const char* asked_about = "cancelled bell/question";
+  static constexpr const char* by_one_way = "&mortise.connections=1";
+  /// Whoever waited for a name is remembered at the server for longer than all of this takes.
+  static constexpr Nanos that_wait = 50ms;
+  /// A question goes out behind what tells all the same, and is not answered within a second.
+  static constexpr Nanos until_it_is_stuck = 3s;
+  static constexpr Nanos longer_than_that = 10s;
+  static constexpr Nanos until_it_is_up_again = 200ms;
+  /// It listens by then. Whoever waits does not look by time until a second is over.
+  static constexpr Nanos until_it_is_free = 500ms;
+  static constexpr Nanos until_it_is_told = 300ms;
+
   void cancel_what_tells(mortise::Client& client);
   void ring(mortise::Client& client);
   void wait();

@@ -9,8 +9,6 @@
 namespace simulation {
 namespace {
 
-using namespace std::chrono_literals;
-
 constexpr const char* asked_for_slowly = "copies/name";
 /// A connection that has not answered within a second is given time, and another one is asked.
 constexpr Nanos slower_than_patience = 1700ms;

@@ -7,21 +7,6 @@
 #include <thread>
 
 namespace simulation {
-namespace {
-
-using namespace std::chrono_literals;
-
-constexpr const char* read_by_two = "dead/reader";
-constexpr auto lease = 3s;  // renewed after a third of it
-constexpr Nanos between_looks = 10ms;
-/// The lease of the dead has ended, and a renewal of the other one's has come since.
-constexpr Nanos reads_on = 2 * lease;
-constexpr Nanos until_it_waits = 200ms;
-/// Beyond the lease, for which the dead may keep a name: see L1.
-constexpr Nanos longest_wait = 1s;
-constexpr auto for_ever = 1h;
-
-}  // namespace
 
 void PostgresDeadReader::come() {
   trial_.begin("mortal reader", [this](Process& process, mortise::Client& client) {

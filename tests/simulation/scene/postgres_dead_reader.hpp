@@ -15,6 +15,16 @@ class PostgresDeadReader {
   void come();
 
  private:
+  static constexpr const char* read_by_two = "dead/reader";
+  static constexpr auto lease = 3s;  // renewed after a third of it
+  static constexpr Nanos between_looks = 10ms;
+  /// The lease of the dead has ended, and a renewal of the other one's has come since.
+  static constexpr Nanos reads_on = 2 * lease;
+  static constexpr Nanos until_it_waits = 200ms;
+  /// Beyond the lease, for which the dead may keep a name: see L1.
+  static constexpr Nanos longest_wait = 1s;
+  static constexpr auto for_ever = 1h;
+
   void read_on(mortise::Client& client);
   void write(mortise::Client& client);
 

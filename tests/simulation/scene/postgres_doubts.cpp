@@ -8,21 +8,6 @@
 #include <thread>
 
 namespace simulation {
-namespace {
-
-using namespace std::chrono_literals;
-
-constexpr const char* doubtful = "doubts/";
-/// The statement has come to its commit; and, later, its wait for the standby is cancelled.
-constexpr Nanos until_it_waits = 50ms;
-/// What was asked once more is answered.
-constexpr Nanos until_it_is_refused = 50ms;
-/// A server's process stands still, of which nobody reads any more.
-constexpr Nanos late_process = 200ms;
-/// In which a hold that nobody wants is taken back.
-constexpr Nanos to_take_it_back = 1s;
-
-}  // namespace
 
 void PostgresDoubts::come() {
   trial_.begin("doubter", [this](Process& process, mortise::Client& client) {

@@ -22,6 +22,16 @@ class PostgresDoubts {
   void come();
 
  private:
+  static constexpr const char* doubtful = "doubts/";
+  /// The statement has come to its commit; and, later, its wait for the standby is cancelled.
+  static constexpr Nanos until_it_waits = 50ms;
+  /// What was asked once more is answered.
+  static constexpr Nanos until_it_is_refused = 50ms;
+  /// A server's process stands still, of which nobody reads any more.
+  static constexpr Nanos late_process = 200ms;
+  /// In which a hold that nobody wants is taken back.
+  static constexpr Nanos to_take_it_back = 1s;
+
   void cancel_the_wait(mortise::Client& client, bool refuse);
   void lose_the_answer(Process& process, mortise::Client& client, postgres::Point point);
   void stop_the_next(const Process& process, postgres::Point point);

@@ -10,23 +10,9 @@
 namespace simulation {
 namespace {
 
-using namespace std::chrono_literals;
 using mortise::KeyState;
 using postgres::Point;
 using postgres::Statement;
-
-constexpr auto lease = 2s;
-constexpr auto at_once = 0ms;
-/// A server's process stands still, of which nobody reads any more.
-constexpr Nanos late_process = 200ms;
-/// And nobody waits for it any more.
-constexpr Nanos later_than_a_call = 1500ms;
-constexpr auto kept_briefly = 1s;
-constexpr Nanos until_both_wait = 100ms;
-/// Who waits looks by time each second; who is told has it much earlier.
-constexpr Nanos until_all_are_told = 300ms;
-constexpr Nanos until_it_is_up_again = 50ms;
-constexpr std::chrono::hours one_hour{1};
 
 }  // namespace
 

@@ -19,6 +19,19 @@ class PostgresKeys {
   void come();
 
  private:
+  static constexpr auto lease = 2s;
+  static constexpr auto at_once = 0ms;
+  /// A server's process stands still, of which nobody reads any more.
+  static constexpr Nanos late_process = 200ms;
+  /// And nobody waits for it any more.
+  static constexpr Nanos later_than_a_call = 1500ms;
+  static constexpr auto kept_briefly = 1s;
+  static constexpr Nanos until_both_wait = 100ms;
+  /// Who waits looks by time each second; who is told has it much earlier.
+  static constexpr Nanos until_all_are_told = 300ms;
+  static constexpr Nanos until_it_is_up_again = 50ms;
+  static constexpr std::chrono::hours one_hour{1};
+
   void lose_a_conclusion(const Process& process, mortise::Client& mine, postgres::Point point);
   void conclude_too_late(const Process& process, mortise::Client& mine, mortise::Client& other);
   void forget_too_late(const Process& process, mortise::Client& mine, mortise::Client& other);

@@ -8,32 +8,6 @@
 #include <vector>
 
 namespace simulation {
-namespace {
-
-using namespace std::chrono_literals;
-
-constexpr const char* rung_for = "bell/rung";
-constexpr const char* wanted_then = "bell/wanted";
-/// Whoever waited for a name is remembered at the server for longer than all of this takes.
-constexpr Nanos that_wait = 50ms;
-/// Places where a thread may stop, from its call to the last byte of its request.
-constexpr std::uint64_t first_place = 1;
-constexpr std::uint64_t last_place = 24;
-constexpr Nanos before_it_asks = 1ms;
-constexpr Nanos before_it_tells = 5ms;
-constexpr Nanos just_behind = 50us;
-constexpr Nanos stop_before_it_sends = 30ms;
-/// Shorter than the time after which the library sends behind it all the same.
-constexpr Nanos line_of_others = 450ms;
-/// Another connection is made, and asked.
-constexpr Nanos longest_way_around = 200ms;
-/// Of a connection that is busy: its first wave, the second one, and what gathers for the third.
-constexpr const char* asked_about = "bell/question";
-constexpr Nanos between_waves = 3ms;
-constexpr Nanos late_release = 4 * between_waves;
-constexpr Nanos late_question = 40ms;
-
-}  // namespace
 
 void PostgresLateBell::come() {
   trial_.delay([](ConnectionId, postgres::Statement statement, postgres::Point point) {

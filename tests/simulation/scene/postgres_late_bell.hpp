@@ -20,6 +20,27 @@ class PostgresLateBell {
   void come();
 
  private:
+  static constexpr const char* rung_for = "bell/rung";
+  static constexpr const char* wanted_then = "bell/wanted";
+  /// Whoever waited for a name is remembered at the server for longer than all of this takes.
+  static constexpr Nanos that_wait = 50ms;
+  /// Places where a thread may stop, from its call to the last byte of its request.
+  static constexpr std::uint64_t first_place = 1;
+  static constexpr std::uint64_t last_place = 24;
+  static constexpr Nanos before_it_asks = 1ms;
+  static constexpr Nanos before_it_tells = 5ms;
+  static constexpr Nanos just_behind = 50us;
+  static constexpr Nanos stop_before_it_sends = 30ms;
+  /// Shorter than the time after which the library sends behind it all the same.
+  static constexpr Nanos line_of_others = 450ms;
+  /// Another connection is made, and asked.
+  static constexpr Nanos longest_way_around = 200ms;
+  /// Of a connection that is busy: its first wave, the second one, and what gathers for the third.
+  static constexpr const char* asked_about = "bell/question";
+  static constexpr Nanos between_waves = 3ms;
+  static constexpr Nanos late_release = 4 * between_waves;
+  static constexpr Nanos late_question = 40ms;
+
   void have_a_waiter();
   void tell_and_ask(std::uint64_t place);
   void ask_when_another_comes(std::uint64_t place);

@@ -8,20 +8,6 @@
 #include <thread>
 
 namespace simulation {
-namespace {
-
-using namespace std::chrono_literals;
-
-constexpr const char* read_by_all = "leading/readers";
-constexpr const char* in_line = "&mortise.fair=yes";
-constexpr int readers = 3;
-/// All are connected, and the name is held.
-constexpr Nanos until_all_are_there = 200ms;
-/// From then on: they have their tickets. None of them looks by time until a second is over.
-constexpr Nanos until_it_is_free = 600ms;
-constexpr Nanos until_all_are_told = 300ms;
-
-}  // namespace
 
 void PostgresLeadingReaders::come() {
   begin_ = trial_.room().world.now() + until_all_are_there;

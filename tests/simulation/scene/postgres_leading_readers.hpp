@@ -16,6 +16,15 @@ class PostgresLeadingReaders {
   void come();
 
  private:
+  static constexpr const char* read_by_all = "leading/readers";
+  static constexpr const char* in_line = "&mortise.fair=yes";
+  static constexpr int readers = 3;
+  /// All are connected, and the name is held.
+  static constexpr Nanos until_all_are_there = 200ms;
+  /// From then on: they have their tickets. None of them looks by time until a second is over.
+  static constexpr Nanos until_it_is_free = 600ms;
+  static constexpr Nanos until_all_are_told = 300ms;
+
   void write(mortise::Client& client);
   void read(mortise::Client& client);
   void sleep_until(Nanos when) const;

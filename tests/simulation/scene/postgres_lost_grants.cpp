@@ -10,15 +10,7 @@
 namespace simulation {
 namespace {
 
-using namespace std::chrono_literals;
-
-constexpr const char* granted_again = "granted again/name";
-/// What was committed has reached the standby.
-constexpr Nanos until_it_is_shipped = 50ms;
-constexpr std::uint64_t most_lost = 4;
-constexpr std::chrono::hours never_back{1};
-
-postgres::Options options_of(Nanos flush, bool in_recovery) {
+postgres::Options server_options(Nanos flush, bool in_recovery) {
   postgres::Options options;
   options.standby = in_recovery ? postgres::Standby::none : postgres::Standby::asynchronous;
   options.in_recovery = in_recovery;
@@ -38,9 +30,9 @@ mortise::Token grant(mortise::Lock& lock) {
 
 PostgresLostGrants::PostgresLostGrants(Room& room, Judge& judge, Nanos flush,
                                        std::string_view mistake, Random random)
-    : trial_(room, judge, options_of(flush, false), mistake),
+    : trial_(room, judge, server_options(flush, false), mistake),
       standby_host_(room.network.host("standby of a trial")),
-      standby_(standby_host_, options_of(flush, true)),
+      standby_(standby_host_, server_options(flush, true)),
       random_(random) {
   standby_.make_mistake(mistake);
   standby_host_.serve(standby_);

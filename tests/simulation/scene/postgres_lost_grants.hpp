@@ -8,6 +8,7 @@
 #include "simulation/scene/postgres_trial.hpp"
 #include "simulation/world/random.hpp"
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -22,6 +23,12 @@ class PostgresLostGrants {
   void come();
 
  private:
+  static constexpr const char* granted_again = "granted again/name";
+  /// What was committed has reached the standby.
+  static constexpr Nanos until_it_is_shipped = 50ms;
+  static constexpr std::uint64_t most_lost = 4;
+  static constexpr std::chrono::hours never_back{1};
+
   void lose_grants(mortise::Client& client);
   void fail_over(Nanos down);
   [[nodiscard]] std::string url();

@@ -6,24 +6,6 @@
 #include <algorithm>
 
 namespace simulation {
-namespace {
-
-using namespace std::chrono_literals;
-
-constexpr std::size_t client_size = 16;  // bytes of an attempt
-
-/// What is taken back is taken back once more each second, over a connection that is made anew
-/// within two, perhaps.
-constexpr Nanos soon = 5s;
-
-/// A client counts a lease from before it asks: for its owner it is over earlier than at the
-/// server, by what an answer takes at the longest, and nobody frees it then.
-constexpr Nanos nearly_over = 2s;
-
-/// What close() has time for.
-constexpr Nanos a_close = 999ms;  // a second, by a clock that may go faster (A1)
-
-}  // namespace
 
 PostgresOrphanedGrants::PostgresOrphanedGrants(Room& room, PostgresServers& servers,
                                                const Plan& plan)

@@ -8,6 +8,7 @@
 #include "simulation/scene/postgres_servers.hpp"
 #include "simulation/world/room.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -36,6 +37,16 @@ class PostgresOrphanedGrants {
   [[nodiscard]] std::optional<Verdict> look(const Judge& judge, Nanos quiet);
 
  private:
+  static constexpr std::size_t client_size = 16;  // bytes of an attempt
+  /// What is taken back is taken back once more each second, over a connection that is made anew
+  /// within two, perhaps.
+  static constexpr Nanos soon = 5s;
+  /// A client counts a lease from before it asks: for its owner it is over earlier than at the
+  /// server, by what an answer takes at the longest, and nobody frees it then.
+  static constexpr Nanos nearly_over = 2s;
+  /// What close() has time for.
+  static constexpr Nanos a_close = 999ms;  // a second, by a clock that may go faster (A1)
+
   /// By the numbers of the holds that are there: when somebody knew of it last.
   using Name = std::map<std::int64_t, Nanos>;
   [[nodiscard]] std::optional<Verdict> look_at(Name& name, std::size_t index, const Judge& judge,

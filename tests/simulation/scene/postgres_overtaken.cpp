@@ -8,29 +8,6 @@
 #include <thread>
 
 namespace simulation {
-namespace {
-
-using namespace std::chrono_literals;
-
-constexpr const char* wanted_for_a_while = "overtaken/name";
-constexpr const char* read_meanwhile = "overtaken/question";
-/// Places where a thread may stop, from the end of its connection until all is told that was not
-/// answered.
-constexpr std::uint64_t first_place = 1;
-constexpr std::uint64_t last_place = 24;
-constexpr Nanos stop_before_it_tells = 20ms;
-/// The connection is made anew.
-constexpr Nanos until_it_is_up_again = 30ms;
-/// A thread reads for all while it awaits its own answer.
-constexpr Nanos answer_of_the_reader = 150ms;
-constexpr Nanos until_it_reads = 3ms;
-constexpr Nanos patience_of_the_waiter = 50ms;
-constexpr Nanos just_before_that = 500us;
-/// The server comes to what was asked for on the broken connection.
-constexpr Nanos late_take = 300ms;
-constexpr Nanos until_all_is_over = 1s;
-
-}  // namespace
 
 void PostgresOvertaken::come() {
   trial_.delay([this](ConnectionId id, postgres::Statement statement, postgres::Point point) {

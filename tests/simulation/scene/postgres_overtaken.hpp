@@ -24,6 +24,24 @@ class PostgresOvertaken {
   void come();
 
  private:
+  static constexpr const char* wanted_for_a_while = "overtaken/name";
+  static constexpr const char* read_meanwhile = "overtaken/question";
+  /// Places where a thread may stop, from the end of its connection until all is told that was not
+  /// answered.
+  static constexpr std::uint64_t first_place = 1;
+  static constexpr std::uint64_t last_place = 24;
+  static constexpr Nanos stop_before_it_tells = 20ms;
+  /// The connection is made anew.
+  static constexpr Nanos until_it_is_up_again = 30ms;
+  /// A thread reads for all while it awaits its own answer.
+  static constexpr Nanos answer_of_the_reader = 150ms;
+  static constexpr Nanos until_it_reads = 3ms;
+  static constexpr Nanos patience_of_the_waiter = 50ms;
+  static constexpr Nanos just_before_that = 500us;
+  /// The server comes to what was asked for on the broken connection.
+  static constexpr Nanos late_take = 300ms;
+  static constexpr Nanos until_all_is_over = 1s;
+
   void take_back(Process& process, mortise::Client& client, std::uint64_t place);
   void take_back_anew(Process& process, mortise::Client& client, std::uint64_t place);
   void try_for_a_while(Process& process, mortise::Lock& wanted);

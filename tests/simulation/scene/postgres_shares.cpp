@@ -10,21 +10,6 @@
 #include <vector>
 
 namespace simulation {
-namespace {
-
-using namespace std::chrono_literals;
-
-constexpr const char* shared_name = "shares/name";
-constexpr Nanos while_they_share = 2s;
-constexpr Nanos until_all_are_there = 100ms;
-/// The way of the shortest connection, and of the longest one, which is twice as long.
-constexpr Nanos nearest = 20us;
-constexpr Nanos farthest = 1ms;
-constexpr int sharers = 3;  // threads of each client
-/// One in so many of all holds is the least for a client.
-constexpr std::uint64_t least_part = 10;
-
-}  // namespace
 
 void PostgresShares::come() {
   share(false);

@@ -21,6 +21,16 @@ class PostgresShares {
   void come();
 
  private:
+  static constexpr const char* shared_name = "shares/name";
+  static constexpr Nanos while_they_share = 2s;
+  static constexpr Nanos until_all_are_there = 100ms;
+  /// The way of the shortest connection, and of the longest one, which is twice as long.
+  static constexpr Nanos nearest = 20us;
+  static constexpr Nanos farthest = 1ms;
+  static constexpr int sharers = 3;  // threads of each client
+  /// One in so many of all holds is the least for a client.
+  static constexpr std::uint64_t least_part = 10;
+
   void share(bool pooled);
   void take_part(std::uint64_t& holds, mortise::Client& client) const;
 

@@ -21,8 +21,6 @@
 namespace simulation {
 namespace {
 
-using namespace std::chrono_literals;
-
 constexpr const char* some_name = "name/0";
 constexpr std::uint64_t pooled_stream = 45;
 

@@ -7,27 +7,6 @@
 #include <thread>
 
 namespace simulation {
-namespace {
-
-using namespace std::chrono_literals;
-
-constexpr const char* looked_for = "steps/name";
-constexpr const char* in_line = "&mortise.fair=yes";
-/// All are connected, and the lock is held.
-constexpr Nanos until_all_wait = 200ms;
-/// From then on.
-constexpr Nanos until_the_first_is_deaf = 300ms;
-constexpr Nanos until_it_is_free = 500ms;
-constexpr Nanos while_it_is_deaf = 10s;
-/// The second one asks a little sooner, each time; but the first time its process stands still
-/// before it draws its ticket.
-constexpr Nanos behind = 1ms;
-constexpr Nanos second_ticket = 5ms;
-/// Its process stands still with the row; and that of the other one, without it, for as long.
-constexpr Nanos look_at_the_row = 2ms;
-constexpr Nanos one_way = 50us;
-
-}  // namespace
 
 void PostgresSteps::come() {
   // The same way for both.

@@ -10,8 +10,6 @@
 namespace simulation {
 namespace {
 
-using namespace std::chrono_literals;
-
 constexpr int longest_trial = 600;  // steps of the world
 constexpr Nanos step_of_a_trial = 100ms;
 

@@ -6,21 +6,6 @@
 #include <thread>
 
 namespace simulation {
-namespace {
-
-using namespace std::chrono_literals;
-
-constexpr const char* wanted_alone = "unheard/writer";
-/// Somebody reads.
-constexpr Nanos until_it_writes = 200ms;
-/// The writer has asked, was told that others read, and has asked again.
-constexpr Nanos until_others_come = 500ms;
-constexpr Nanos between_tries = 100ms;
-constexpr int times = 5;
-/// After the last of them.
-constexpr Nanos until_nobody_reads = until_others_come + (times + 1) * between_tries;
-
-}  // namespace
 
 void PostgresUnheardWriter::come() {
   trial_.begin("reader", [](Process&, mortise::Client& client) {

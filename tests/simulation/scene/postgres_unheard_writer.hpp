@@ -16,6 +16,16 @@ class PostgresUnheardWriter {
   void come();
 
  private:
+  static constexpr const char* wanted_alone = "unheard/writer";
+  /// Somebody reads.
+  static constexpr Nanos until_it_writes = 200ms;
+  /// The writer has asked, was told that others read, and has asked again.
+  static constexpr Nanos until_others_come = 500ms;
+  static constexpr Nanos between_tries = 100ms;
+  static constexpr int times = 5;
+  /// After the last of them.
+  static constexpr Nanos until_nobody_reads = until_others_come + (times + 1) * between_tries;
+
   void come_later(mortise::Client& client) const;
 
   PostgresTrial& trial_;

@@ -30,6 +30,23 @@ class Redisson {
   void live();
 
  private:
+  static constexpr Nanos lease = 3s;
+  static constexpr Nanos patience = 3s;
+  /// Each release of ours is kept for those of Redisson's who listen: one of them is in time.
+  static constexpr std::uint64_t most_in_vain = 24;
+  /// RedissonLock.tryLockInnerAsync and RedissonLock.unlockInnerAsync.
+  static constexpr const char* lock_script =
+      "if ((redis.call('exists', KEYS[1]) == 0) or (redis.call('hexists', KEYS[1], ARGV[2]) == 1)) "
+      "then "
+      "redis.call('hincrby', KEYS[1], ARGV[2], 1); redis.call('pexpire', KEYS[1], ARGV[1]); "
+      "return nil; end; return redis.call('pttl', KEYS[1]);";
+  static constexpr const char* unlock_script =
+      "if (redis.call('hexists', KEYS[1], ARGV[3]) == 0) then return nil; end; "
+      "local counter = redis.call('hincrby', KEYS[1], ARGV[3], -1); "
+      "if (counter > 0) then redis.call('pexpire', KEYS[1], ARGV[2]); return 0; "
+      "else redis.call('del', KEYS[1]); redis.call('publish', KEYS[2], ARGV[1]); return 1; end; "
+      "return nil;";
+
   struct Wire;
   bool lock(Wire& commands, Wire& inbox, std::size_t name, Nanos& valid_until);
   void unlock(Wire& commands, const std::string& key);

@@ -4,30 +4,13 @@
 #include <mortise/redlock.hpp>
 
 #include "simulation/scene/bounds.hpp"
+#include "simulation/scene/redis_key.hpp"
 #include "support/force.hpp"
 
 #include <chrono>
 #include <utility>
 
 namespace simulation {
-namespace {
-
-using namespace std::chrono_literals;
-
-/// For the whole call, with all that is asked again.
-constexpr std::chrono::seconds patience{2};
-/// Before it arrives: nothing is quicker than the network.
-constexpr Nanos on_its_way{1'000};
-constexpr double part_that_loses = 0.5;
-constexpr double part_of_answers = 0.3;
-constexpr double part_with_most_holders = 0.7;
-constexpr double part_that_lurks = 0.3;
-/// A request for a vote has so many.
-constexpr std::size_t fewest_arguments = 7;
-
-std::string key_of(std::size_t name) { return "mortise:{" + lock_name(name) + "}"; }
-
-}  // namespace
 
 std::string RedlockAdministrators::take(const std::string& url, std::size_t names, Nanos lease,
                                         Random& random, Nanos until) {

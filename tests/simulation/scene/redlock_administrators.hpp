@@ -8,6 +8,7 @@
 #include "simulation/world/random.hpp"
 #include "simulation/world/room.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -33,6 +34,17 @@ class RedlockAdministrators {
   Judge* judge = nullptr;
 
  private:
+  /// For the whole call, with all that is asked again.
+  static constexpr std::chrono::seconds patience{2};
+  /// Before it arrives: nothing is quicker than the network.
+  static constexpr Nanos on_its_way{1'000};
+  static constexpr double part_that_loses = 0.5;
+  static constexpr double part_of_answers = 0.3;
+  static constexpr double part_with_most_holders = 0.7;
+  static constexpr double part_that_lurks = 0.3;
+  /// A request for a vote has so many.
+  static constexpr std::size_t fewest_arguments = 7;
+
   /// By their attempts.
   using Holders = std::set<std::string>;
   struct Seen {

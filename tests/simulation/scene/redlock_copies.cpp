@@ -8,15 +8,13 @@
 namespace simulation {
 namespace {
 
-using namespace std::chrono_literals;
-
 /// A command may take a second, and the reading of the server's clock may be as old as that.
 constexpr Nanos furthest = 2100ms;
 
 /// Of a request for a vote, of an attempt or for a hold.
 constexpr std::size_t arguments_of_a_take = 7;
 
-std::uint64_t number_in(std::string_view text) {
+std::uint64_t integer_in(std::string_view text) {
   return static_cast<std::uint64_t>(redis::parse_integer(text).value_or(0));
 }
 
@@ -31,7 +29,7 @@ std::string RedlockCopies::look(const Host& server, const redis::ScriptRun& run)
     if (!run.answer.starts_with("freed ")) return {};
     const auto found = votes_.find(vote);
     if (found == votes_.end()) return {};
-    const std::uint64_t step = number_in(words[2]);
+    const std::uint64_t step = integer_in(words[2]);
     if (step < found->second) {
       return "S5: " + attempt + " loses a vote of step " + std::to_string(found->second) +
              " by a request of step " + std::to_string(step);
@@ -39,8 +37,8 @@ std::string RedlockCopies::look(const Host& server, const redis::ScriptRun& run)
     votes_.erase(found);
     return {};
   }
-  if (run.answer.starts_with("vote ")) votes_[vote] = number_in(words[1]);
-  const Nanos left = std::chrono::microseconds(number_in(words[2])) - server.wall();
+  if (run.answer.starts_with("vote ")) votes_[vote] = integer_in(words[1]);
+  const Nanos left = std::chrono::microseconds(integer_in(words[2])) - server.wall();
   if (!steps_ && left > furthest) {
     return "S5: a request for " + attempt + " is not void for " + std::to_string(left.count()) +
            " ns, which is more than it may take";

@@ -8,22 +8,6 @@
 #include <thread>
 
 namespace simulation {
-namespace {
-
-using namespace std::chrono_literals;
-
-constexpr auto lease = 9s;
-constexpr const char* name = "late votes/0";
-constexpr const char* key = "mortise:{late votes/0}";
-
-/// In which a few messages have come and gone, whatever the weather, and a connection is made.
-constexpr Nanos to_arrive = 50ms;
-/// The request arrives behind the release, and is void after a second.
-constexpr Nanos late_by = 400ms;
-/// Longer than until then, and far shorter than the lease.
-constexpr Nanos soon = 2500ms;
-
-}  // namespace
 
 void RedlockLateVotes::come() {
   begin("late", [this](Process& process) { hold(process); });

@@ -22,6 +22,16 @@ class RedlockLateVotes final : public Trial {
   void come() override;
 
  private:
+  static constexpr auto lease = 9s;
+  static constexpr const char* name = "late votes/0";
+  static constexpr const char* key = "mortise:{late votes/0}";
+  /// In which a few messages have come and gone, whatever the weather, and a connection is made.
+  static constexpr Nanos to_arrive = 50ms;
+  /// The request arrives behind the release, and is void after a second.
+  static constexpr Nanos late_by = 400ms;
+  /// Longer than until then, and far shorter than the lease.
+  static constexpr Nanos soon = 2500ms;
+
   void hold(Process& process);
 
   redis::RedisModel& first_;

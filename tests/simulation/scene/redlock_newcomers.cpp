@@ -9,20 +9,6 @@
 #include <thread>
 
 namespace simulation {
-namespace {
-
-using namespace std::chrono_literals;
-
-constexpr auto lease = 6s;
-constexpr const char* first_name = "newcomer/0";
-constexpr const char* second_name = "newcomer/1";
-
-/// In which a few messages have come and gone, whatever the weather.
-constexpr Nanos to_arrive = 10ms;
-/// In which inboxes have come up, or back.
-constexpr Nanos to_come_back = 150ms;
-
-}  // namespace
 
 void RedlockNewcomers::come() {
   begin("host", [this](Process& /*process*/) { hold(); });

@@ -21,6 +21,14 @@ class RedlockNewcomers final : public Trial {
   void come() override;
 
  private:
+  static constexpr auto lease = 6s;
+  static constexpr const char* first_name = "newcomer/0";
+  static constexpr const char* second_name = "newcomer/1";
+  /// In which a few messages have come and gone, whatever the weather.
+  static constexpr Nanos to_arrive = 10ms;
+  /// In which inboxes have come up, or back.
+  static constexpr Nanos to_come_back = 150ms;
+
   enum class Act {
     begins,
     is_held,        ///< the host has both names

@@ -2,22 +2,12 @@
 #include "simulation/scene/redlock_orphans.hpp"
 
 #include "simulation/scene/bounds.hpp"
+#include "simulation/scene/redis_key.hpp"
 
 #include <algorithm>
 #include <cctype>
 
 namespace simulation {
-namespace {
-
-using namespace std::chrono_literals;
-
-constexpr std::size_t client_size = 16;  // of an attempt's id
-
-/// What is taken back is owed to servers that refuse it, or are away: a second for a connection
-/// whose answers do not come, one until it is tried again.
-constexpr Nanos soon = 5s;
-
-}  // namespace
 
 // Of all scripts that ask for something in its name an attempt comes first.
 void RedlockOrphans::runs(const redis::ScriptRun& run) {
@@ -40,7 +30,7 @@ bool RedlockOrphans::lives(const std::string& attempt) const {
 std::set<RedlockOrphans::Grant> RedlockOrphans::holders(std::size_t name) const {
   std::map<Grant, std::size_t> votes;
   for (redis::RedisModel* const server : servers_) {
-    for (const redis::HoldSeen& hold : server->lock("mortise:{" + lock_name(name) + "}").holds) {
+    for (const redis::HoldSeen& hold : server->lock(key_of(name)).holds) {
       ++votes[{hold.attempt, hold.number}];
     }
   }

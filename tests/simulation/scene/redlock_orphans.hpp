@@ -8,6 +8,7 @@
 #include "simulation/scene/plan.hpp"
 #include "simulation/world/room.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -31,6 +32,11 @@ class RedlockOrphans {
   [[nodiscard]] std::optional<Verdict> look(const Judge& judge, Nanos quiet);
 
  private:
+  static constexpr std::size_t client_size = 16;  // of an attempt's id
+  /// What is taken back is owed to servers that refuse it, or are away: a second for a connection
+  /// whose answers do not come, one until it is tried again.
+  static constexpr Nanos soon = 5s;
+
   using Grant = std::pair<std::string, std::uint64_t>;  // an attempt, and the number of its hold
   [[nodiscard]] std::set<Grant> holders(std::size_t name) const;
   [[nodiscard]] bool lives(const std::string& attempt) const;

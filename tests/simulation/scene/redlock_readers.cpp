@@ -8,34 +8,6 @@
 #include <vector>
 
 namespace simulation {
-namespace {
-
-using namespace std::chrono_literals;
-
-constexpr mortise::LockOptions writing{.lease = 6s};
-constexpr std::size_t clients = 3;  // that read, with two threads each, or write
-
-constexpr const char* crowded = "readers/0";
-constexpr const char* quiet = "readers/1";
-constexpr std::size_t crowded_name = 2'000;  // to the judge
-constexpr std::size_t quiet_name = 2'001;
-
-/// In which whoever begins to wait is known at the servers, with an inbox at each.
-constexpr Nanos to_settle_down = 200ms;
-/// Somebody holds the name for so long each time.
-constexpr Nanos a_look = 4ms;
-/// Less than the second after which whoever waits looks by itself.
-constexpr Nanos bound = 700ms;
-/// Whoever has lost to others is in the middle of a turn of theirs.
-constexpr Nanos bound_of_a_reader = 2s;
-
-mortise::LockOptions reading() {
-  mortise::LockOptions options = writing;
-  options.mode = mortise::Mode::shared;
-  return options;
-}
-
-}  // namespace
 
 void RedlockReaders::come() {
   judge_.expect_readers(false);
@@ -81,12 +53,12 @@ void RedlockReaders::read(Process& process) {
   until([this] { return act_ >= Act::is_read; });
   std::thread other([&] {
     std::this_thread::sleep_for(a_look / 2);
-    come_for_ever({process, client.make_lock(crowded, reading()), true}, Act::is_read);
+    come_for_ever({process, client.make_lock(crowded, reading), true}, Act::is_read);
   });
-  come_for_ever({process, client.make_lock(crowded, reading()), true}, Act::is_read);
+  come_for_ever({process, client.make_lock(crowded, reading), true}, Act::is_read);
   other.join();
   until([this] { return act_ >= Act::is_held; });
-  Mine mine{process, client.make_lock(quiet, reading()), true};
+  Mine mine{process, client.make_lock(quiet, reading), true};
   ++waiting_;
   hold(mine, quiet_name, [this](Nanos /*took*/) {
     ++reading_;
@@ -111,7 +83,7 @@ void RedlockReaders::wait(Process& process) {
   mortise::Client client(mortise::redlock::backend(url_));
   client.check(1s);
   Mine writer{process, client.make_lock(crowded, writing)};
-  Mine reader{process, client.make_lock(crowded, reading()), true};
+  Mine reader{process, client.make_lock(crowded, reading), true};
   go_on(Act::is_read);
   for (int i = 0; i < 2; ++i) {
     std::this_thread::sleep_for(random_.between(to_settle_down, 2 * to_settle_down));

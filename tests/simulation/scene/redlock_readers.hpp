@@ -21,6 +21,22 @@ class RedlockReaders final : public Trial {
   void come() override;
 
  private:
+  static constexpr mortise::LockOptions writing{.lease = 6s};
+  static constexpr mortise::LockOptions reading{.lease = 6s, .mode = mortise::Mode::shared};
+  static constexpr std::size_t clients = 3;  // that read, with two threads each, or write
+  static constexpr const char* crowded = "readers/0";
+  static constexpr const char* quiet = "readers/1";
+  static constexpr std::size_t crowded_name = 2'000;  // to the judge
+  static constexpr std::size_t quiet_name = 2'001;
+  /// In which whoever begins to wait is known at the servers, with an inbox at each.
+  static constexpr Nanos to_settle_down = 200ms;
+  /// Somebody holds the name for so long each time.
+  static constexpr Nanos a_look = 4ms;
+  /// Less than the second after which whoever waits looks by itself.
+  static constexpr Nanos bound = 700ms;
+  /// Whoever has lost to others is in the middle of a turn of theirs.
+  static constexpr Nanos bound_of_a_reader = 2s;
+
   enum class Act {
     begins,
     is_read,       ///< by readers who come for ever

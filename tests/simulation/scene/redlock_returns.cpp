@@ -9,25 +9,6 @@
 #include <thread>
 
 namespace simulation {
-namespace {
-
-using namespace std::chrono_literals;
-
-constexpr auto lease = 8s;
-constexpr const char* name = "returns/0";
-constexpr const char* key = "mortise:{returns/0}";
-
-/// In which a few messages have come and gone, whatever the weather.
-constexpr Nanos to_arrive = 10ms;
-/// For so long the servers that know better say nothing: the round goes on.
-constexpr Nanos silence = 100ms;
-/// What was refused is tried again half a second later; who does not wait reads that within a
-/// second.
-constexpr Nanos soon = 3s;
-/// Before the waiter asks again, a second after it asked first.
-constexpr Nanos at_once = 300ms;
-
-}  // namespace
 
 void RedlockReturns::come() {
   holder_ = &begin("owner", [this](Process& /*process*/) { hold(); });

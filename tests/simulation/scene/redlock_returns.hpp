@@ -23,6 +23,19 @@ class RedlockReturns final : public Trial {
   void come() override;
 
  private:
+  static constexpr auto lease = 8s;
+  static constexpr const char* name = "returns/0";
+  static constexpr const char* key = "mortise:{returns/0}";
+  /// In which a few messages have come and gone, whatever the weather.
+  static constexpr Nanos to_arrive = 10ms;
+  /// For so long the servers that know better say nothing: the round goes on.
+  static constexpr Nanos silence = 100ms;
+  /// What was refused is tried again half a second later; who does not wait reads that within a
+  /// second.
+  static constexpr Nanos soon = 3s;
+  /// Before the waiter asks again, a second after it asked first.
+  static constexpr Nanos at_once = 300ms;
+
   void hold();
   void rival();
   /// Has the holder's servers answer the rival only after a while, and this befall the others in

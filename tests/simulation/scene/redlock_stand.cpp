@@ -8,6 +8,7 @@
 #include "simulation/scene/ambush.hpp"
 #include "simulation/scene/bounds.hpp"
 #include "simulation/scene/orphaned_grants.hpp"
+#include "simulation/scene/redis_key.hpp"
 #include "simulation/scene/redlock_administrators.hpp"
 #include "simulation/scene/redlock_copies.hpp"
 #include "simulation/scene/redlock_late_votes.hpp"
@@ -33,7 +34,7 @@ namespace {
 using redis::RedisModel;
 
 constexpr std::uint64_t newcomers_stream = 22;
-constexpr std::uint64_t readers_stream = 27;
+constexpr std::uint64_t trial_readers_stream = 27;
 
 class RedlockStand final : public Stand {
  public:
@@ -120,7 +121,7 @@ class RedlockStand final : public Stand {
     newcomers_.emplace(room_, *judge, url_, hand_over(), Random::of({seed_, newcomers_stream}));
     newcomers_->come();
     if (judge->verdict()) return;
-    readers_.emplace(room_, *judge, url_, Random::of({seed_, readers_stream}));
+    readers_.emplace(room_, *judge, url_, Random::of({seed_, trial_readers_stream}));
     readers_->come();
     if (judge->verdict()) return;
     voices_.emplace(room_, *judge, url_);
@@ -310,7 +311,6 @@ bool RedlockStand::lives(RedisModel& server, const std::string& client) const {
 
 // L1: a vote that made no hold keeps others out, and whoever has it takes it back.
 std::optional<Verdict> RedlockStand::look(Judge& its_judge, Nanos quiet) {
-  using namespace std::chrono_literals;
   constexpr Nanos paid = 3s;  // what a server is owed, and was refused
   constexpr Nanos old = 5s;
   constexpr std::size_t client_size = 16;  // of an attempt's id
@@ -321,7 +321,7 @@ std::optional<Verdict> RedlockStand::look(Judge& its_judge, Nanos quiet) {
     RedisModel& server = *servers_[i];
     for (std::size_t n = 0; n < names_; ++n) {
       const std::string name = lock_name(n);
-      const redis::LockSeen seen = server.lock("mortise:{" + name + "}");
+      const redis::LockSeen seen = server.lock(key_of(name));
       for (const redis::HoldSeen& vote : seen.holds) {
         const Vote its(i, name, vote.attempt, vote.number);
         const auto before = votes_.find(its);
@@ -352,7 +352,7 @@ std::string RedlockStand::complaint(std::size_t /*clients*/) {
 std::string RedlockStand::leftovers(const std::vector<std::string>& names) {
   for (const auto& server : servers_) {
     for (const std::string& name : names) {
-      const std::string key = "mortise:{" + name + "}";
+      const std::string key = key_of(name);
       constexpr std::size_t of_a_free_lock = 330;
       std::size_t bytes = 0;
       for (const char* const each : {"", ":queue", ":heard", ":readers", ":notes", ":forced"}) {

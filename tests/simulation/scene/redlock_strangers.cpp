@@ -8,25 +8,6 @@
 #include <thread>
 
 namespace simulation {
-namespace {
-
-using namespace std::chrono_literals;
-
-constexpr auto lease = 12s;
-constexpr const char* name = "strangers/0";
-constexpr const char* key = "mortise:{strangers/0}";
-
-/// In which a few messages have come and gone, whatever the weather.
-constexpr Nanos to_arrive = 10ms;
-/// For so long the servers that know better say nothing: the round goes on.
-constexpr Nanos silence = 100ms;
-/// For so long the first server is away; the rival has given up by then.
-constexpr Nanos away = 1s;
-constexpr auto tries_for = 700ms;
-/// In which it is connected anew, and told.
-constexpr Nanos soon = 3s;
-
-}  // namespace
 
 void RedlockStrangers::come() {
   holder_ = &begin("keeper of it", [this](Process& /*process*/) { hold(); });

@@ -24,6 +24,19 @@ class RedlockStrangers final : public Trial {
   void come() override;
 
  private:
+  static constexpr auto lease = 12s;
+  static constexpr const char* name = "strangers/0";
+  static constexpr const char* key = "mortise:{strangers/0}";
+  /// In which a few messages have come and gone, whatever the weather.
+  static constexpr Nanos to_arrive = 10ms;
+  /// For so long the servers that know better say nothing: the round goes on.
+  static constexpr Nanos silence = 100ms;
+  /// For so long the first server is away; the rival has given up by then.
+  static constexpr Nanos away = 1s;
+  static constexpr auto tries_for = 700ms;
+  /// In which it is connected anew, and told.
+  static constexpr Nanos soon = 3s;
+
   void hold();
   void rival();
   /// The first server is out of the rival's reach, and one of the holder's starts anew, empty, at

@@ -8,22 +8,6 @@
 #include <thread>
 
 namespace simulation {
-namespace {
-
-using namespace std::chrono_literals;
-
-constexpr auto lease = 6s;
-constexpr const char* first_name = "tellers/0";
-constexpr const char* second_name = "tellers/1";
-
-/// In which inboxes have come up.
-constexpr Nanos to_come_up = 150ms;
-/// What comes at once has come by then.
-constexpr Nanos a_while = 20ms;
-/// Before any of them asks again, a second after it asked first.
-constexpr Nanos at_once = 150ms;
-
-}  // namespace
 
 void RedlockTellers::come() {
   begin("host", [this](Process& /*process*/) { hold(); });

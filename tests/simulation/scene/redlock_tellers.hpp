@@ -25,6 +25,16 @@ class RedlockTellers final : public Trial {
   void come() override;
 
  private:
+  static constexpr auto lease = 6s;
+  static constexpr const char* first_name = "tellers/0";
+  static constexpr const char* second_name = "tellers/1";
+  /// In which inboxes have come up.
+  static constexpr Nanos to_come_up = 150ms;
+  /// What comes at once has come by then.
+  static constexpr Nanos a_while = 20ms;
+  /// Before any of them asks again, a second after it asked first.
+  static constexpr Nanos at_once = 150ms;
+
   struct Waiter {
     Process* process = nullptr;
     std::set<ConnectionId> asks_by{};  ///< its connections for commands

@@ -6,8 +6,6 @@
 namespace simulation {
 namespace {
 
-using namespace std::chrono_literals;
-
 constexpr std::uint64_t birth_stream = 21;
 
 /// What is on its way to be connected when it ends shall have come about.

@@ -8,19 +8,6 @@
 #include <thread>
 
 namespace simulation {
-namespace {
-
-using namespace std::chrono_literals;
-
-constexpr auto lease = 6s;
-constexpr const char* name = "voices/0";
-
-/// In which a few messages have come and gone, whatever the weather.
-constexpr Nanos to_arrive = 10ms;
-/// For so long the servers that know better say nothing: the round goes on.
-constexpr Nanos silence = 400ms;
-
-}  // namespace
 
 void RedlockVoices::come() {
   holder_ = &begin("holder", [this](Process& /*process*/) { hold(); });

@@ -18,6 +18,13 @@ class RedlockVoices final : public Trial {
   void come() override;
 
  private:
+  static constexpr auto lease = 6s;
+  static constexpr const char* name = "voices/0";
+  /// In which a few messages have come and gone, whatever the weather.
+  static constexpr Nanos to_arrive = 10ms;
+  /// For so long the servers that know better say nothing: the round goes on.
+  static constexpr Nanos silence = 400ms;
+
   void hold();
   void rival();
   void stall_the_holders();

@@ -7,8 +7,6 @@
 
 namespace simulation {
 
-using namespace std::chrono_literals;
-
 void Scene::refused(const Party& party, std::size_t name, const Request& request,
                     const std::error_code& error, const std::string& text, Calls::Call& call) {
   const Process& process = *party.process;

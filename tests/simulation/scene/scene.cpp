@@ -19,8 +19,6 @@
 namespace simulation {
 namespace {
 
-using namespace std::chrono_literals;
-
 constexpr std::uint64_t scene_stream = 7;
 constexpr std::uint64_t worker_stream = 8;
 constexpr std::size_t calm_operations = 6;

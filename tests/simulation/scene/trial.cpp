@@ -7,10 +7,8 @@
 namespace simulation {
 namespace {
 
-using namespace std::chrono_literals;
-
 constexpr Nanos between_looks = 50ms;
-constexpr Nanos a_while = 1ms;
+constexpr Nanos between_checks = 1ms;
 
 }  // namespace
 
@@ -45,10 +43,10 @@ void Trial::until(const std::function<bool()>& comes_true) {
   const std::function<void()> look = [&] {
     if (thread.process().dead()) return;
     if (comes_true()) return world.wake(thread);
-    world.after(a_while, [&look] { look(); });
+    world.after(between_checks, [&look] { look(); });
   };
   if (comes_true()) return;
-  world.after(a_while, [&look] { look(); });
+  world.after(between_checks, [&look] { look(); });
   world.sleep(never);
 }
 

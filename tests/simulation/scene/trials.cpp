@@ -9,8 +9,6 @@
 namespace simulation {
 namespace {
 
-using namespace std::chrono_literals;
-
 // What a holder said that died, and was cut off at the same time, is heard when that ends.
 constexpr auto words_are_kept = 60s;
 constexpr auto kept_lease = 6s;

@@ -14,17 +14,6 @@
 #include <utility>
 
 namespace simulation {
-namespace {
-
-using namespace std::chrono_literals;
-
-/// For the whole call, with a connection that is made anew.
-constexpr std::chrono::seconds patience{3};
-/// In which a removal is carried out, as a rule, and the next one has its turn.
-constexpr Nanos shortest_loss = 1ms;
-constexpr Nanos longest_loss = 200ms;
-
-}  // namespace
 
 std::string ZooKeeperAdministrators::take(const std::string& url, std::size_t names,
                                           Random& random) {

@@ -32,6 +32,12 @@ class ZooKeeperAdministrators {
   Judge* judge = nullptr;
 
  private:
+  /// For the whole call, with a connection that is made anew.
+  static constexpr std::chrono::seconds patience{3};
+  /// In which a removal is carried out, as a rule, and the next one has its turn.
+  static constexpr Nanos shortest_loss = 1ms;
+  static constexpr Nanos longest_loss = 200ms;
+
   /// One call.
   struct OneShot {
     double loses = 0;              // how often the answer is lost

@@ -9,17 +9,6 @@
 #include <thread>
 
 namespace simulation {
-namespace {
-
-using namespace std::chrono_literals;
-
-constexpr const char* what_is_read = "crowded";
-constexpr int readers = 3;
-constexpr Nanos longest_read = 30ms;
-/// A turn, and what the servers take to tell of the writer and to serve it.
-constexpr Nanos until_it_writes = 2s;
-
-}  // namespace
 
 void ZooKeeperCrowdedReaders::come() {
   Process& many = room_.world.process("crowd");

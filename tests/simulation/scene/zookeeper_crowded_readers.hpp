@@ -25,6 +25,12 @@ class ZooKeeperCrowdedReaders {
   void come();
 
  private:
+  static constexpr const char* what_is_read = "crowded";
+  static constexpr int readers = 3;
+  static constexpr Nanos longest_read = 30ms;
+  /// A turn, and what the servers take to tell of the writer and to serve it.
+  static constexpr Nanos until_it_writes = 2s;
+
   template <class Life>
   void begin(Process& process, Life life);
   void read(mortise::Client& client);

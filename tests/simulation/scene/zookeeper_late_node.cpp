@@ -8,24 +8,6 @@
 #include <thread>
 
 namespace simulation {
-namespace {
-
-using namespace std::chrono_literals;
-
-constexpr const char* name_of_late_node = "late";
-constexpr const char* queue_of_late_node = "/locks/late";
-
-/// Shorter than a message between two servers takes: their leader has proposed the node, and none
-/// of them has it yet.
-constexpr Nanos glance = 10us;
-/// A client is there again long before, and has looked; the others bear with their leader for
-/// longer.
-constexpr Nanos cut_off = 100ms;
-/// In which it is there again, or not yet; and has had nothing either way.
-constexpr Nanos shortest_wait = 1ms;
-constexpr Nanos longest_wait = 50ms;
-
-}  // namespace
 
 void ZooKeeperLateNode::come() {
   const auto leads = ensemble_.leader();

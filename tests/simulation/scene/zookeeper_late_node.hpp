@@ -33,6 +33,18 @@ class ZooKeeperLateNode {
   void come();
 
  private:
+  static constexpr const char* name_of_late_node = "late";
+  static constexpr const char* queue_of_late_node = "/locks/late";
+  /// Shorter than a message between two servers takes: their leader has proposed the node, and none
+  /// of them has it yet.
+  static constexpr Nanos glance = 10us;
+  /// A client is there again long before, and has looked; the others bear with their leader for
+  /// longer.
+  static constexpr Nanos cut_off = 100ms;
+  /// In which it is there again, or not yet; and has had nothing either way.
+  static constexpr Nanos shortest_wait = 1ms;
+  static constexpr Nanos longest_wait = 50ms;
+
   void run(const char* who, void (ZooKeeperLateNode::*life)());
   void want_it_still();
   void give_it_up();

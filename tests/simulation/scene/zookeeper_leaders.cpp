@@ -4,14 +4,6 @@
 #include <chrono>
 
 namespace simulation {
-namespace {
-
-constexpr std::chrono::seconds between_times{1};
-constexpr std::chrono::milliseconds between_looks{20};
-/// What lies nearer to each other counts as one.
-constexpr std::chrono::seconds near{10};
-
-}  // namespace
 
 // How long keys are kept the leader's wall clock tells, and leaders change.
 void ZooKeeperLeaders::agree_on_the_time() {

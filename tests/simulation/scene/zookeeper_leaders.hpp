@@ -25,6 +25,11 @@ class ZooKeeperLeaders {
   }
 
  private:
+  static constexpr std::chrono::seconds between_times{1};
+  static constexpr std::chrono::milliseconds between_looks{20};
+  /// What lies nearer to each other counts as one.
+  static constexpr std::chrono::seconds near{10};
+
   void agree_on_the_time();
   void look_for_two();
 

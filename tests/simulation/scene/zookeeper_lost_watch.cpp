@@ -8,23 +8,6 @@
 #include <thread>
 
 namespace simulation {
-namespace {
-
-using namespace std::chrono_literals;
-
-constexpr const char* name_of_lost_watch = "watched";
-constexpr const char* queue_of_lost_watch = "/locks/watched";
-
-/// Such a server refuses every other request.
-constexpr int most_breaks = 12;
-/// In which a client is there again; and in which it knows what it was answered, however slow the
-/// servers are among themselves.
-constexpr int ms_to_come_back = 500;
-constexpr Nanos to_be_answered = 80ms;
-/// A waiter looks each second.
-constexpr Nanos until_it_looks = 1'500ms;
-
-}  // namespace
 
 void ZooKeeperLostWatch::come() {
   begin("watched", &ZooKeeperLostWatch::hold);

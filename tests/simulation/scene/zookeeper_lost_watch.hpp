@@ -24,6 +24,17 @@ class ZooKeeperLostWatch {
   void come();
 
  private:
+  static constexpr const char* name_of_lost_watch = "watched";
+  static constexpr const char* queue_of_lost_watch = "/locks/watched";
+  /// Such a server refuses every other request.
+  static constexpr int most_breaks = 12;
+  /// In which a client is there again; and in which it knows what it was answered, however slow the
+  /// servers are among themselves.
+  static constexpr int ms_to_come_back = 500;
+  static constexpr Nanos to_be_answered = 80ms;
+  /// A waiter looks each second.
+  static constexpr Nanos until_it_looks = 1'500ms;
+
   void begin(const char* who, void (ZooKeeperLostWatch::*life)());
   void hold();
   void wait();

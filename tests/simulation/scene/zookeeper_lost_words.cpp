@@ -14,8 +14,6 @@
 namespace simulation {
 namespace {
 
-using namespace std::chrono_literals;
-
 /// Shorter than an answer takes.
 constexpr Nanos blink = 5us;
 

@@ -11,25 +11,6 @@
 #include <thread>
 
 namespace simulation {
-namespace {
-
-using namespace std::chrono_literals;
-
-constexpr const char* name_of_old_word = "old-word";
-constexpr const char* queue_of_old_word = "/locks/old-word";
-
-/// In which a server has carried out what it was asked for, however slow the others are.
-constexpr Nanos to_be_answered = 80ms;
-/// A message and the next one.
-constexpr Nanos gap = 4ms;
-/// A caller gives up well within that.
-constexpr Nanos cut_off = 100ms;
-/// So long the waiter waits for that order of events.
-constexpr Nanos to_meet = 30s;
-/// A client bears with a server that says nothing for a third of its session.
-constexpr int parts_of_silence = 4;
-
-}  // namespace
 
 void ZooKeeperOldWord::come() {
   begin("old word's holder", [this](Process& process) { hold(process); });

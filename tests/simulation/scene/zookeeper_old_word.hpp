@@ -17,6 +17,19 @@ class ZooKeeperOldWord final : public ZooKeeperTrial {
   void come() override;
 
  private:
+  static constexpr const char* name_of_old_word = "old-word";
+  static constexpr const char* queue_of_old_word = "/locks/old-word";
+  /// In which a server has carried out what it was asked for, however slow the others are.
+  static constexpr Nanos to_be_answered = 80ms;
+  /// A message and the next one.
+  static constexpr Nanos gap = 4ms;
+  /// A caller gives up well within that.
+  static constexpr Nanos cut_off = 100ms;
+  /// So long the waiter waits for that order of events.
+  static constexpr Nanos to_meet = 30s;
+  /// A client bears with a server that says nothing for a third of its session.
+  static constexpr int parts_of_silence = 4;
+
   enum class Act {
     begins,
     waits,      ///< behind the holder

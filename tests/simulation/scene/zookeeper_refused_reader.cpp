@@ -9,18 +9,6 @@
 #include <thread>
 
 namespace simulation {
-namespace {
-
-using namespace std::chrono_literals;
-
-// The first node of its queue: of another one's number nothing would be left to be mixed up, since
-// it makes the next one wait for the queue to drain.
-constexpr const char* name_of_refused_reader = "refused-reader";
-constexpr const char* queue_of_refused_reader = "/locks/refused-reader";
-
-constexpr Nanos to_be_answered = 80ms;
-
-}  // namespace
 
 void ZooKeeperRefusedReader::come() {
   begin("refused reader", [this](Process& process) { read(process); });

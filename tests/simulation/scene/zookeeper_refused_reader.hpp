@@ -19,6 +19,12 @@ class ZooKeeperRefusedReader final : public ZooKeeperTrial {
   void come() override;
 
  private:
+  /// The first node of its queue: of another one's number nothing would be left to be mixed up,
+  /// since it makes the next one wait for the queue to drain.
+  static constexpr const char* name_of_refused_reader = "refused-reader";
+  static constexpr const char* queue_of_refused_reader = "/locks/refused-reader";
+  static constexpr Nanos to_be_answered = 80ms;
+
   enum class Act {
     begins,
     owns,

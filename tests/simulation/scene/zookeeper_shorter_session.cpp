@@ -7,17 +7,6 @@
 #include <thread>
 
 namespace simulation {
-namespace {
-
-using namespace std::chrono_literals;
-
-constexpr const char* name_of_shorter_session = "shorter-session";
-constexpr const char* queue_of_shorter_session = "/locks/shorter-session";
-
-constexpr Nanos a_look = 1ms;
-constexpr int shorter = 2;  // times at least, or it ends too late to tell
-
-}  // namespace
 
 void ZooKeeperShorterSession::come() {
   if (session_ < shorter * ensemble_.shortest_session()) return;

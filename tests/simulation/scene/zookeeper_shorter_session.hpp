@@ -14,6 +14,11 @@ class ZooKeeperShorterSession final : public ZooKeeperTrial {
   void come() override;
 
  private:
+  static constexpr const char* name_of_shorter_session = "shorter-session";
+  static constexpr const char* queue_of_shorter_session = "/locks/shorter-session";
+  static constexpr Nanos a_look = 1ms;
+  static constexpr int shorter = 2;  // times at least, or it ends too late to tell
+
   void hold(Process& process);
   void wait();
   /// Has the client connect anew. Returns when it has.

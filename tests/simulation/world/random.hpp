@@ -10,6 +10,7 @@
 
 namespace simulation {
 
+using namespace std::chrono_literals;
 using Nanos = std::chrono::nanoseconds;
 
 /// SplitMix64 (Steele, Lea, Flood 2014): one word of state, good enough to choose faults.

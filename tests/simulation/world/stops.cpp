@@ -8,7 +8,7 @@
 namespace simulation {
 namespace {
 
-constexpr Nanos a_moment{40};  // that a system call takes
+constexpr Nanos system_call_time{40};
 constexpr Nanos a_long_stop{1'000'000};
 /// Sleeps that a suspend has lengthened know of that before their threads run again.
 constexpr Nanos before_they_run{1};
@@ -87,7 +87,7 @@ Nanos World::stolen(const Process& process) const noexcept {
 }
 
 void World::point() {
-  pass(a_moment);
+  pass(system_call_time);
   Thread& thread = *running_;
   Process& process = thread.process_;
   if (process.places_left_ > 0 && --process.places_left_ == 0) {

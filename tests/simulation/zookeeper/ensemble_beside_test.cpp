@@ -20,8 +20,7 @@ namespace {
 
 using mortise::test::ZooKeeperServer;
 
-constexpr std::size_t sessions = 5;
-constexpr std::size_t requests_a_chapter = 500;
+constexpr std::size_t ensemble_sessions = 5;
 
 class ZooKeeperEnsembleBesideLong : public ::testing::Test {
  protected:
@@ -30,9 +29,9 @@ class ZooKeeperEnsembleBesideLong : public ::testing::Test {
   void converse(std::uint64_t seed) {
     SCOPED_TRACE("MORTISE_SEED=" + std::to_string(seed));
     const std::string root = "/r" + std::to_string(++roots_);
-    Conversation there(real_->place(), sessions, Trio::size);
-    Conversation here(model_.place(), sessions, Trio::size);
-    RandomSteps steps(seed, root, sessions, Trio::size);
+    Conversation there(real_->place(), ensemble_sessions, Trio::size);
+    Conversation here(model_.place(), ensemble_sessions, Trio::size);
+    RandomSteps steps(seed, root, ensemble_sessions, Trio::size);
     const auto play = [&](const Step& step) {
       const auto expected = there.play(step);
       const auto answered = here.play(step);

@@ -59,10 +59,6 @@ class Servers {
   ModelPlace place_;
 };
 
-Out queue_node() { return create_body("/q/x-", flag::ephemeral_sequential); }
-
-std::string made_by(const Answer& answer) { return std::string(In(answer.body).text()); }
-
 TEST(ZooKeeperModel, FollowersServeWhatIsWrittenElsewhere) {
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
     Servers servers(seed);

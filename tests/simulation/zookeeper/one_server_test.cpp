@@ -18,8 +18,7 @@ namespace {
 
 using mortise::test::ZooKeeperServer;
 
-constexpr std::size_t sessions = 4;
-constexpr std::size_t requests_a_chapter = 500;
+constexpr std::size_t server_sessions = 4;
 
 class ZooKeeperModelBeside : public ::testing::Test {
  protected:
@@ -41,9 +40,9 @@ class ZooKeeperModelBeside : public ::testing::Test {
     SCOPED_TRACE("MORTISE_SEED=" + std::to_string(seed));
     const std::string root = "/r" + std::to_string(++roots_);
     RealPlace real({real_->port()});
-    Conversation there(real, sessions);
-    Conversation here(model_, sessions);
-    RandomSteps steps(seed, root, sessions);
+    Conversation there(real, server_sessions);
+    Conversation here(model_, server_sessions);
+    RandomSteps steps(seed, root, server_sessions);
     const auto play = [&](const Step& step) {
       const auto expected = there.play(step);
       const auto answered = here.play(step);

@@ -15,7 +15,7 @@ constexpr int default_min_ticks = 2;
 constexpr int default_max_ticks = 20;
 constexpr unsigned server_bits = 56;  // of a session's id, above which its first server's is
 
-std::int64_t milliseconds(Nanos time) {
+std::int64_t milliseconds_of(Nanos time) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(time).count();
 }
 
@@ -56,7 +56,7 @@ void Peer::greeted(Connection& connection, const Greeting& greeting) {
   }
   const auto or_ticks = [&](Nanos set, int ticks) {
     return static_cast<std::int32_t>(
-        milliseconds(set != Nanos::zero() ? set : ticks * options_.tick));
+        milliseconds_of(set != Nanos::zero() ? set : ticks * options_.tick));
   };
   connection.timeout =
       std::clamp(greeting.timeout, or_ticks(options_.min_session, default_min_ticks),
@@ -79,7 +79,7 @@ void Peer::greeted(Connection& connection, const Greeting& greeting) {
 
 void Peer::create_session(Connection& connection) {
   constexpr unsigned counted_bits = 16;
-  const auto since = static_cast<std::uint64_t>(milliseconds(site_.uptime()));
+  const auto since = static_cast<std::uint64_t>(milliseconds_of(site_.uptime()));
   const auto first = static_cast<std::int64_t>((since << counted_bits) |
                                                static_cast<std::uint64_t>(index_) << server_bits);
   // Not again what was given before a restart.

@@ -48,10 +48,6 @@ struct Bounds {
   Nanos most;
 };
 
-std::string made_by(const Answer& answer) { return std::string(In(answer.body).text()); }
-
-Out queue_node() { return create_body("/q/x-", flag::ephemeral_sequential); }
-
 /// What becomes of requests that nobody has answered yet.
 std::string end_of(Client& client) {
   try {

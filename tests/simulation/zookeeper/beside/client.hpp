@@ -28,6 +28,14 @@ struct Answer {
   std::string body{};
 };
 
+/// @return the node that a request has made.
+[[nodiscard]] inline std::string made_by(const Answer& answer) {
+  return std::string(In(answer.body).text());
+}
+
+/// @return a request for a node in the queue /q.
+[[nodiscard]] inline Out queue_node() { return create_body("/q/x-", flag::ephemeral_sequential); }
+
 class Client {
  public:
   /// A new session.

@@ -16,6 +16,9 @@ namespace simulation::zookeeper {
   return std::random_device{}();
 }
 
+/// After so many requests servers and clients begin anew.
+inline constexpr std::size_t requests_a_chapter = 500;
+
 /// @return MORTISE_REQUESTS, or as many as the test would.
 [[nodiscard]] inline std::size_t requests_in_all(std::size_t otherwise) {
   const char* const given = std::getenv("MORTISE_REQUESTS");
