@@ -11,8 +11,6 @@
 namespace simulation::redis {
 namespace {
 
-std::int64_t size_of(std::size_t size) { return static_cast<std::int64_t>(size); }
-
 void push(Invocation& call, bool in_front) {
   ListValue* const list = look_or_make<ListValue>(call, call.word(1));
   if (list == nullptr) return;

@@ -8,6 +8,7 @@
 #include "simulation/redis/server_state.hpp"
 #include "simulation/redis/session.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -60,6 +61,11 @@ inline constexpr std::string_view wrong_type =
     "WRONGTYPE Operation against a key holding the wrong kind of value";
 inline constexpr std::string_view not_an_integer = "ERR value is not an integer or out of range";
 inline constexpr std::string_view syntax_error = "ERR syntax error";
+
+/// As answers have it.
+[[nodiscard]] constexpr std::int64_t size_of(std::size_t size) noexcept {
+  return static_cast<std::int64_t>(size);
+}
 
 /// What stands at a key, for a command of values of type T.
 template <typename T>

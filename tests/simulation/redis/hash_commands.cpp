@@ -9,8 +9,6 @@
 namespace simulation::redis {
 namespace {
 
-std::int64_t size_of(std::size_t size) { return static_cast<std::int64_t>(size); }
-
 void answer_with_field(Invocation& call, const std::string* value) {
   if (value == nullptr) {
     call.reply.nil();

@@ -6,15 +6,13 @@
 
 namespace simulation::redis {
 
-namespace {
-
 std::string_view text_at(lua_State* lua, int index) {
   std::size_t size = 0;
   const char* const bytes = lua_tolstring(lua, index, &size);
-  return {bytes, size};
+  return bytes == nullptr ? std::string_view() : std::string_view(bytes, size);
 }
 
-}  // namespace
+namespace {}  // namespace
 
 void push_error(lua_State* lua, std::string_view words) {
   std::string_view code = "ERR";

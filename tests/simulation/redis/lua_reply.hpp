@@ -11,6 +11,9 @@ struct lua_State;
 
 namespace simulation::redis {
 
+/// @return the text at that place of Lua's stack; empty = it is none
+[[nodiscard]] std::string_view text_at(lua_State* lua, int index);
+
 /// Pushes the error as a table with the field `err`, as redis.pcall() returns it.
 /// @param words "-CODE words", or words without a code
 void push_error(lua_State* lua, std::string_view words);

@@ -20,7 +20,7 @@ struct Upvalue {
   void* place;
 };
 
-struct Found {
+struct FoundUpvalue {
   std::uint64_t script = 0;
   Upvalue* upvalue = nullptr;
 };
@@ -30,7 +30,7 @@ constexpr std::size_t places = 256;
 
 lua_State* whose = nullptr;
 std::uint64_t script = 0;
-std::array<Found, places> found{};
+std::array<FoundUpvalue, places> found{};
 
 }  // namespace
 
@@ -50,7 +50,7 @@ void* __wrap_luaF_findupval(lua_State* lua, void* place) {  // NOLINT
   using namespace simulation::redis;
   if (lua != whose) return __real_luaF_findupval(lua, place);
   const auto number = reinterpret_cast<std::uintptr_t>(place) / size_of_a_place;
-  Found& here = found[number % places];
+  FoundUpvalue& here = found[number % places];
   if (here.script == script && here.upvalue->place == place) return here.upvalue;
   here = {script, static_cast<Upvalue*>(__real_luaF_findupval(lua, place))};
   return here.upvalue;

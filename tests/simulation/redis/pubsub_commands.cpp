@@ -53,7 +53,7 @@ void end(Invocation& call, const Kind& kind) {
   call.session.listens = call.server.listens(call.session.connection);
 }
 
-void count(Invocation& call, const Subscriptions& all) {
+void count_listeners(Invocation& call, const Subscriptions& all) {
   call.reply.array((call.words.size() - 2) * 2);
   for (const std::string_view channel : call.words.subspan(2)) {
     call.reply.bulk(channel);
@@ -87,7 +87,7 @@ void spublish(Invocation& call) {
   call.reply.integer(static_cast<std::int64_t>(readers));
 }
 
-void pubsub_numsub(Invocation& call) { count(call, call.server.subscriptions); }
-void pubsub_shardnumsub(Invocation& call) { count(call, call.server.shards); }
+void pubsub_numsub(Invocation& call) { count_listeners(call, call.server.subscriptions); }
+void pubsub_shardnumsub(Invocation& call) { count_listeners(call, call.server.shards); }
 
 }  // namespace simulation::redis

@@ -241,7 +241,7 @@ bool is_left_out(const Words& words) {
   return many || hello || words[0].empty();
 }
 
-void run(std::size_t rounds) {
+void compare_commands(std::size_t rounds) {
   const std::uint64_t seed = mortise::model::test_seed();
   SCOPED_TRACE("MORTISE_SEED=" + std::to_string(seed));
   Commands commands(seed);
@@ -265,12 +265,12 @@ void run(std::size_t rounds) {
 
 TEST(RedisCommands, AnswerAsThoseOfARealServer) {
   MORTISE_NEEDS_REDIS_SERVER();
-  run(400);
+  compare_commands(400);
 }
 
 TEST(RedisCommandsLong, AnswerAsThoseOfARealServer) {
   MORTISE_NEEDS_REDIS_SERVER();
-  run(5000);
+  compare_commands(5000);
 }
 
 }  // namespace

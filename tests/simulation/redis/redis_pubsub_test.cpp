@@ -11,7 +11,7 @@
 namespace simulation::redis {
 namespace {
 
-void run(std::size_t rounds) {
+void compare_pubsub(std::size_t rounds) {
   constexpr int connections = 5;
   const std::uint64_t seed = mortise::model::test_seed();
   SCOPED_TRACE("MORTISE_SEED=" + std::to_string(seed));
@@ -52,7 +52,7 @@ void run(std::size_t rounds) {
 
 TEST(RedisPubSub, IsThatOfARealServer) {
   MORTISE_NEEDS_REDIS_SERVER();
-  run(400);
+  compare_pubsub(400);
 }
 
 // The order in which several channels are left is that of a table there.
@@ -67,7 +67,7 @@ TEST(RedisPubSub, LeavesAllChannelsAsARealServer) {
 
 TEST(RedisPubSubLong, IsThatOfARealServer) {
   MORTISE_NEEDS_REDIS_SERVER();
-  run(10000);
+  compare_pubsub(10000);
 }
 
 }  // namespace

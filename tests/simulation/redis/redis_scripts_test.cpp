@@ -301,7 +301,7 @@ class Callers {
   bool no_memory_ = false;
 };
 
-void run(std::size_t rounds) {
+void compare_scripts(std::size_t rounds) {
   const std::uint64_t seed = mortise::model::test_seed();
   SCOPED_TRACE("MORTISE_SEED=" + std::to_string(seed));
   Pair pair;
@@ -326,12 +326,12 @@ void run(std::size_t rounds) {
 
 TEST(RedisScripts, AnswerAsOnARealServer) {
   MORTISE_NEEDS_REDIS_SERVER();
-  run(250);
+  compare_scripts(250);
 }
 
 TEST(RedisScriptsLong, AnswerAsOnARealServer) {
   MORTISE_NEEDS_REDIS_SERVER();
-  run(8000);
+  compare_scripts(8000);
 }
 
 }  // namespace

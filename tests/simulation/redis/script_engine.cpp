@@ -45,12 +45,6 @@ end
 // is little, and should stay where the processor has it at hand.
 constexpr int seldom = 3;
 
-std::string_view text_at(lua_State* lua, int index) {
-  std::size_t size = 0;
-  const char* const bytes = lua_tolstring(lua, index, &size);
-  return bytes == nullptr ? std::string_view() : std::string_view(bytes, size);
-}
-
 /// As "%.17g" has it, which for what scripts count is a plain integer.
 std::string_view write_number(double number, std::array<char, 32>& out) {
   constexpr double exact = 9e15;
@@ -64,7 +58,7 @@ std::string_view write_number(double number, std::array<char, 32>& out) {
   return {out.data(), static_cast<std::size_t>(size)};
 }
 
-void count(lua_State* lua, lua_Debug* /*where*/) {
+void note_instructions(lua_State* lua, lua_Debug* /*where*/) {
   void* memory = nullptr;
   lua_getallocf(lua, &memory);
   static_cast<LuaMemory*>(memory)->counters().instructions +=
@@ -84,7 +78,7 @@ std::string name_of(std::string_view text) {
   return last.sha;
 }
 
-int append(lua_State* /*lua*/, const void* bytes, std::size_t size, void* code) {
+int append_code(lua_State* /*lua*/, const void* bytes, std::size_t size, void* code) {
   static_cast<std::string*>(code)->append(static_cast<const char*>(bytes), size);
   return 0;
 }
@@ -171,7 +165,8 @@ void ScriptEngine::make_mistake(std::string_view name) {
 
 void ScriptEngine::count_instructions(int step) {
   step_ = step;
-  lua_sethook(lua_.get(), step > 0 ? count : nullptr, step > 0 ? LUA_MASKCOUNT : 0, step);
+  lua_sethook(lua_.get(), step > 0 ? note_instructions : nullptr, step > 0 ? LUA_MASKCOUNT : 0,
+              step);
 }
 
 bool ScriptEngine::knows(std::string_view sha) const { return functions_.contains(sha); }
@@ -192,7 +187,7 @@ std::string ScriptEngine::load(Invocation& call, std::string_view text) {
     lua_pop(lua, 1);
     return {};
   }
-  if (code.empty()) lua_dump(lua, append, &code);
+  if (code.empty()) lua_dump(lua, append_code, &code);
   functions_.emplace(sha, luaL_ref(lua, LUA_REGISTRYINDEX));
   return sha;
 }

@@ -22,8 +22,6 @@ using Item = SortedSetValue::Item;
 constexpr std::string_view not_a_float = "ERR value is not a valid float";
 constexpr std::string_view not_a_limit = "ERR min or max is not a float";
 
-std::int64_t size_of(std::size_t size) { return static_cast<std::int64_t>(size); }
-
 std::optional<double> parse_score(std::string_view text) {
   if (is_word(text, "+inf") || is_word(text, "inf")) return std::numeric_limits<double>::infinity();
   if (is_word(text, "-inf")) return -std::numeric_limits<double>::infinity();

@@ -8,6 +8,7 @@
 
 #include "core/figures.hpp"
 #include "simulation/redis/redis_server.hpp"
+#include "simulation/scene/redis_key.hpp"
 
 #include <algorithm>
 #include <map>
@@ -96,7 +97,6 @@ class OrphanedGrants {
     if (all.empty() && seen.there && seen.number == number) all.push_back(seen.attempt);
     return all;
   }
-  static std::string key_of(const std::string& name) { return "mortise:{" + name + "}"; }
   static std::uint64_t number_of(mortise::Token token) {
     return static_cast<std::uint64_t>(token.value()) / mortise::core::tokens_in_a_grant;
   }

@@ -9,14 +9,6 @@
 #include <string_view>
 
 namespace simulation {
-namespace {
-
-/// For the whole call, with all that is asked again.
-constexpr std::chrono::seconds patience{2};
-/// Before it arrives: nothing is quicker than the network.
-constexpr Nanos on_its_way{1'000};
-
-}  // namespace
 
 std::string RedisAdministrators::take(const std::string& url, const std::string& name,
                                       Random& random) {

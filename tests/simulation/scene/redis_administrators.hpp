@@ -26,6 +26,11 @@ class RedisAdministrators {
   Judge* judge = nullptr;
 
  private:
+  /// For the whole call, with all that is asked again.
+  static constexpr std::chrono::seconds patience{2};
+  /// Before it arrives: nothing is quicker than the network.
+  static constexpr Nanos on_its_way{1'000};
+
   /// One call.
   struct OneShot {
     double loses = 0;               // how often an answer is lost

@@ -6,6 +6,7 @@
 #include "simulation/redis/redis_server.hpp"
 #include "simulation/scene/bounds.hpp"
 #include "simulation/scene/redis_copy_elsewhere.hpp"
+#include "simulation/scene/redis_key.hpp"
 #include "simulation/scene/redis_leftovers.hpp"
 #include "simulation/scene/redis_shards.hpp"
 #include "simulation/scene/redis_slot_on_its_way.hpp"
@@ -19,12 +20,8 @@
 namespace simulation {
 namespace {
 
-using namespace std::chrono_literals;
-
 constexpr std::uint64_t shards_stream = 61;
 constexpr std::size_t masters = 3;
-
-std::string key_of(std::size_t name) { return "mortise:{" + lock_name(name) + "}"; }
 
 class RedisClusterStand final : public Stand {
  public:

@@ -4,36 +4,13 @@
 #include <mortise/client.hpp>
 #include <mortise/redis.hpp>
 
+#include "simulation/scene/redis_key.hpp"
+
 #include <chrono>
 #include <system_error>
 #include <thread>
 
 namespace simulation {
-namespace {
-
-using namespace std::chrono_literals;
-
-constexpr auto lease = 20s;
-constexpr const char* the_name = "copy elsewhere";
-/// As long as the trial may take: what stalls goes on when it is to.
-constexpr Nanos on_its_way = 30s;
-constexpr Nanos to_arrive = 20ms;
-/// In which whoever was sent elsewhere asks who has what, and what became of its request.
-constexpr Nanos to_look = 1s;
-/// Of a free name, with connections that are to be made.
-constexpr auto at_once = 1s;
-constexpr RedisShards::Move quickly{
-    .before_keys = 1ms, .between_keys = 1ms, .after_keys = 1ms, .before_told = 1ms};
-
-std::string key_of(const std::string& name) { return "mortise:{" + name + "}"; }
-
-void take_and_leave(mortise::Client& client, const std::string& name) {
-  mortise::Lock lock = client.make_lock(name, {.lease = lease});
-  lock.lock();
-  lock.unlock();
-}
-
-}  // namespace
 
 void RedisCopyElsewhere::come() {
   begin("asker elsewhere", [this](Process& process) { ask(process); });
@@ -56,6 +33,12 @@ Connection* RedisCopyElsewhere::connection_to(std::size_t server, const Process&
     }
   }
   return nullptr;
+}
+
+void RedisCopyElsewhere::take_and_leave(mortise::Client& client, const std::string& name) {
+  mortise::Lock lock = client.make_lock(name, {.lease = lease});
+  lock.lock();
+  lock.unlock();
 }
 
 void RedisCopyElsewhere::ask(const Process& process) {

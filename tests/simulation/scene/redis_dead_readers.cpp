@@ -8,19 +8,6 @@
 #include <thread>
 
 namespace simulation {
-namespace {
-
-using namespace std::chrono_literals;
-
-constexpr auto lease = 3s;  // renewed after a third of it
-constexpr auto other_lease =
-    60s;  // not renewed meanwhile: a renewal would clear away the other one
-constexpr const char* name = "dead/readers";
-
-/// In which a few messages have come and gone.
-constexpr Nanos to_arrive = 50ms;
-
-}  // namespace
 
 void RedisDeadReaders::come() {
   begin_client("deaf reader",

@@ -19,6 +19,13 @@ class RedisDeadReaders final : public RedisTrial {
   void runs(const redis::ScriptRun& run) override;
 
  private:
+  static constexpr auto lease = 3s;  // renewed after a third of it
+  static constexpr auto other_lease =
+      60s;  // not renewed meanwhile: a renewal would clear away the other one
+  static constexpr const char* name = "dead/readers";
+  /// In which a few messages have come and gone.
+  static constexpr Nanos to_arrive = 50ms;
+
   void lapse(Process& process, mortise::Client& client);
   void read_on(mortise::Client& client);
   void write(mortise::Client& client);

@@ -5,28 +5,6 @@
 #include <thread>
 
 namespace simulation {
-namespace {
-
-using namespace std::chrono_literals;
-
-constexpr auto lease = 8s;
-constexpr const char* name = "deaf/waiter";
-constexpr int rounds = 3;
-
-/// In which a few messages have come and gone, and the queue has been joined.
-constexpr Nanos to_arrive = 20ms;
-/// A waiter asks once a second.
-constexpr Nanos until_it_asks = 1'500ms;
-/// Longer than the judge of that gives it.
-constexpr Nanos until_it_finds_out = 8'500ms;
-/// How long what a waiter was told is kept for it, and a clock's drift; and until others have it.
-constexpr Nanos provisional_lease = 2'010ms;
-constexpr Nanos to_lapse = 1s;
-/// Places where a thread may stop, from the begin of a release to its last byte.
-constexpr std::uint64_t places = 24;
-constexpr Nanos stop = 5ms;
-
-}  // namespace
 
 void RedisDeafWaiter::come() {
   begin_client("host", [this](Process& /*process*/, mortise::Client& client) { hold(client); });

@@ -10,6 +10,7 @@
 
 #include "simulation/scene/redis_trial.hpp"
 
+#include <cstdint>
 #include <functional>
 
 namespace simulation {
@@ -23,6 +24,22 @@ class RedisDeafWaiter final : public RedisTrial {
   void come() override;
 
  private:
+  static constexpr auto lease = 8s;
+  static constexpr const char* name = "deaf/waiter";
+  static constexpr int rounds = 3;
+  /// In which a few messages have come and gone, and the queue has been joined.
+  static constexpr Nanos to_arrive = 20ms;
+  /// A waiter asks once a second.
+  static constexpr Nanos until_it_asks = 1'500ms;
+  /// Longer than the judge of that gives it.
+  static constexpr Nanos until_it_finds_out = 8'500ms;
+  /// How long what a waiter was told is kept for it, and a clock's drift; and until others have it.
+  static constexpr Nanos provisional_lease = 2'010ms;
+  static constexpr Nanos to_lapse = 1s;
+  /// Places where a thread may stop, from the begin of a release to its last byte.
+  static constexpr std::uint64_t places = 24;
+  static constexpr Nanos stop = 5ms;
+
   void hold(mortise::Client& client);
   [[nodiscard]] bool is_told() const;
   void free_for_the_deaf(mortise::Lock& lock);

@@ -6,22 +6,6 @@
 #include <utility>
 
 namespace simulation {
-namespace {
-
-using namespace std::chrono_literals;
-
-constexpr Nanos between_looks = 50ms;
-// A server says its role when it is asked for it, which in trouble is each second; sentinels tell
-// each other every two seconds.
-constexpr Nanos between_questions = 1s;
-constexpr Nanos between_greetings = 2s;
-// Four of the latter, and as long as the next question may take.
-constexpr Nanos longest_patience = 18s;
-constexpr Nanos shortest_patience = 300ms;
-constexpr Nanos quick{20'000};
-constexpr Nanos quick_enough{500'000};
-
-}  // namespace
 
 // Their clocks agree: by how much they may not docs/stores/redis-ha.md says, and what that costs.
 RedisGroup::RedisGroup(Room& room, std::size_t replicas, std::size_t sentinels, Random luck)

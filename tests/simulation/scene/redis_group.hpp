@@ -60,6 +60,17 @@ class RedisGroup {
   std::function<void(std::size_t before)> on_fail_over;
 
  private:
+  static constexpr Nanos between_looks = 50ms;
+  /// A server says its role when it is asked for it, which in trouble is each second; sentinels
+  /// tell each other every two seconds.
+  static constexpr Nanos between_questions = 1s;
+  static constexpr Nanos between_greetings = 2s;
+  /// Four of the latter, and as long as the next question may take.
+  static constexpr Nanos longest_patience = 18s;
+  static constexpr Nanos shortest_patience = 300ms;
+  static constexpr Nanos quick{20'000};
+  static constexpr Nanos quick_enough{500'000};
+
   struct Server {
     Host* host = nullptr;
     std::unique_ptr<redis::RedisModel> model;

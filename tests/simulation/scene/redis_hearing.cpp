@@ -11,8 +11,6 @@
 namespace simulation {
 namespace {
 
-using namespace std::chrono_literals;
-
 /// In which a client that nothing stops has read what came: pushes that nobody awaits lie for a
 /// millisecond.
 constexpr Nanos to_read = 20ms;

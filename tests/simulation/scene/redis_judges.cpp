@@ -10,8 +10,6 @@
 namespace simulation {
 namespace {
 
-using namespace std::chrono_literals;
-
 const std::string inbox = "mortise:inbox:";
 constexpr std::size_t client_size = 16;  // of an attempt's id
 

@@ -10,24 +10,6 @@
 #include <thread>
 
 namespace simulation {
-namespace {
-
-using namespace std::chrono_literals;
-
-constexpr const char* the_name = "late sentinel";
-constexpr auto lease = 1s;
-constexpr auto patience = 200ms;
-constexpr auto between_two = 50ms;
-/// Longer than the trial.
-constexpr Nanos far = 60s;
-/// In which all others know the new master, by when sentinels greet each other.
-constexpr Nanos to_be_told = 3s;
-/// One sentinel a second is asked, and a connection made.
-constexpr Nanos to_leave = 4s;
-constexpr Nanos alone = 3s;
-constexpr Nanos between_looks = 50ms;
-
-}  // namespace
 
 void RedisLateSentinel::come() {
   World& world = room_.world;

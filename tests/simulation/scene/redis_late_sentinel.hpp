@@ -21,6 +21,19 @@ class RedisLateSentinel final : public Trial {
   void come() override;
 
  private:
+  static constexpr const char* the_name = "late sentinel";
+  static constexpr auto lease = 1s;
+  static constexpr auto patience = 200ms;
+  static constexpr auto between_two = 50ms;
+  /// Longer than the trial.
+  static constexpr Nanos far = 60s;
+  /// In which all others know the new master, by when sentinels greet each other.
+  static constexpr Nanos to_be_told = 3s;
+  /// One sentinel a second is asked, and a connection made.
+  static constexpr Nanos to_leave = 4s;
+  static constexpr Nanos alone = 3s;
+  static constexpr Nanos between_looks = 50ms;
+
   void use();
   void be_alone();
   void look_for(const Host& host, Nanos time, const char* words);

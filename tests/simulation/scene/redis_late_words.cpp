@@ -10,34 +10,6 @@
 #include <thread>
 
 namespace simulation {
-namespace {
-
-using namespace std::chrono_literals;
-
-constexpr auto lease = 3s;  // renewed after a third of it
-constexpr const char* renewed = "late/renewal";
-constexpr const char* released = "late/release";
-constexpr const char* listened_to = "late/listener/";
-constexpr int refusals = 3;
-constexpr const char* sent = "late/sender";
-constexpr const char* taken = "late/taken";
-constexpr int names = 20;
-constexpr int stops = 6;
-/// Places where a thread may stop, from its call to the last byte of its request.
-constexpr std::uint64_t places = 24;
-/// Longer than it takes to make a connection anew.
-constexpr Nanos stop = 25ms;
-constexpr int listeners = 2;
-constexpr const char* unserved = "a late client is not served";
-
-/// How late the copy of the renewal comes once its connection has broken, and when all that was
-/// said before has come.
-constexpr Nanos late = 300ms;
-constexpr Nanos to_arrive = 50ms;
-/// Who listens for nobody has stopped by then.
-constexpr Nanos to_leave = 1s;
-
-}  // namespace
 
 void RedisLateWords::come() {
   begin_client("late client", [this](Process& process, mortise::Client& client) {

@@ -19,6 +19,28 @@ class RedisLateWords final : public RedisTrial {
   void come() override;
 
  private:
+  static constexpr auto lease = 3s;  // renewed after a third of it
+  static constexpr const char* renewed = "late/renewal";
+  static constexpr const char* released = "late/release";
+  static constexpr const char* listened_to = "late/listener/";
+  static constexpr int refusals = 3;
+  static constexpr const char* sent = "late/sender";
+  static constexpr const char* taken = "late/taken";
+  static constexpr int names = 20;
+  static constexpr int stops = 6;
+  /// Places where a thread may stop, from its call to the last byte of its request.
+  static constexpr std::uint64_t places = 24;
+  /// Longer than it takes to make a connection anew.
+  static constexpr Nanos stop = 25ms;
+  static constexpr int listeners = 2;
+  static constexpr const char* unserved = "a late client is not served";
+  /// How late the copy of the renewal comes once its connection has broken, and when all that was
+  /// said before has come.
+  static constexpr Nanos late = 300ms;
+  static constexpr Nanos to_arrive = 50ms;
+  /// Who listens for nobody has stopped by then.
+  static constexpr Nanos to_leave = 1s;
+
   void renew_late(Process& process, mortise::Client& client);
   void release_late(Process& process, mortise::Client& client);
   void send_late(Process& process, mortise::Client& client);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "simulation/scene/redis_leftovers.hpp"
 
+#include "simulation/scene/redis_key.hpp"
+
 #include <variant>
 
 namespace simulation {
@@ -31,7 +33,7 @@ std::string fields_of(redis::RedisModel& server, const std::string& key) {
 std::string redis_leftovers(Room& room, redis::RedisModel& server,
                             const std::vector<std::string>& names) {
   for (const std::string& name : names) {
-    const std::string key = "mortise:{" + name + "}";
+    const std::string key = key_of(name);
     constexpr std::size_t of_a_free_lock = 330;
     if (const std::size_t bytes = server.bytes_of(key); bytes > of_a_free_lock) {
       return name + " takes " + std::to_string(bytes) + " bytes: " + server.look(key) +

@@ -5,6 +5,7 @@
 
 #include "core/figures.hpp"
 #include "simulation/scene/bounds.hpp"
+#include "simulation/scene/redis_key.hpp"
 
 #include <chrono>
 #include <optional>
@@ -12,22 +13,6 @@
 #include <thread>
 
 namespace simulation {
-namespace {
-
-using namespace std::chrono_literals;
-
-constexpr auto lease = 60s;
-constexpr std::size_t the_name = 0;
-constexpr const char* beside = "beside a lost master";
-/// Longer than it takes each client to ask one sentinel after the other.
-constexpr Nanos with_the_old_one = 5s;
-constexpr Nanos to_be_copied = 50ms;
-/// The next master knows of the hold until then, since it never hears of its release.
-constexpr auto short_lease = 6s;
-/// Longer than a release waits for its answer.
-constexpr Nanos on_its_way = 2s;
-
-}  // namespace
 
 void RedisLostMaster::come() {
   until_whole(30s);
@@ -73,7 +58,7 @@ void RedisLostMaster::leave(const Process& process) {
   lock.lock();
   const mortise::Token token = lock.token();
   const std::size_t old = group_.master();
-  const std::string key = "mortise:{" + lock_name(the_name) + "}";
+  const std::string key = key_of(the_name);
   const auto at_the_old_one = [&] { return group_.server(old).lock(key); };
   held_ = true;
   until([&] { return at_the_old_one().waiting > 0; });

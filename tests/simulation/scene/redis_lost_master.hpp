@@ -10,6 +10,7 @@
 #include "simulation/scene/redis_group.hpp"
 #include "simulation/scene/trial.hpp"
 
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <utility>
@@ -26,6 +27,17 @@ class RedisLostMaster final : public Trial {
   std::function<void(std::size_t name)> trap;
 
  private:
+  static constexpr auto lease = 60s;
+  static constexpr std::size_t the_name = 0;
+  static constexpr const char* beside = "beside a lost master";
+  /// Longer than it takes each client to ask one sentinel after the other.
+  static constexpr Nanos with_the_old_one = 5s;
+  static constexpr Nanos to_be_copied = 50ms;
+  /// The next master knows of the hold until then, since it never hears of its release.
+  static constexpr auto short_lease = 6s;
+  /// Longer than a release waits for its answer.
+  static constexpr Nanos on_its_way = 2s;
+
   void goes_on();
   void gives_on();
   void leave(const Process& process);

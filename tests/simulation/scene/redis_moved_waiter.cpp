@@ -7,21 +7,6 @@
 #include <thread>
 
 namespace simulation {
-namespace {
-
-using namespace std::chrono_literals;
-
-constexpr auto lease = 12s;
-constexpr const char* name = "moved/waiter";
-
-/// In which a few messages have come and gone.
-constexpr Nanos to_arrive = 20ms;
-/// How long nobody is there.
-constexpr Nanos away = 5ms;
-/// Less than the lease, or the hold would be over.
-constexpr Nanos most_ahead = 5s;
-
-}  // namespace
 
 void RedisMovedWaiter::come() {
   begin_client("settled", [this](Process& /*process*/, mortise::Client& client) { hold(client); });

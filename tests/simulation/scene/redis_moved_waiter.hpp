@@ -17,6 +17,15 @@ class RedisMovedWaiter final : public RedisTrial {
   void runs(const redis::ScriptRun& run) override;
 
  private:
+  static constexpr auto lease = 12s;
+  static constexpr const char* name = "moved/waiter";
+  /// In which a few messages have come and gone.
+  static constexpr Nanos to_arrive = 20ms;
+  /// How long nobody is there.
+  static constexpr Nanos away = 5ms;
+  /// Less than the lease, or the hold would be over.
+  static constexpr Nanos most_ahead = 5s;
+
   void hold(mortise::Client& client);
   void wait(mortise::Client& client);
   void move();

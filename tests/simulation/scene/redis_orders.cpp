@@ -11,31 +11,6 @@
 namespace simulation {
 namespace {
 
-using namespace std::chrono_literals;
-
-constexpr ConnectionId connection_of_the_administrator = ConnectionId{1} << 41U;
-constexpr std::size_t client_size = 16;  // of an attempt's id
-
-/// In which whoever is told something has read it (see RedisHearing), and a little more.
-constexpr Nanos to_hear = 26ms;
-/// A waiter asks once a second.
-constexpr Nanos until_it_asks = 1'200ms;
-
-/// Longer than it takes to make a connection anew.
-constexpr Nanos shortest_stop = 15ms;
-constexpr Nanos longest_stop = 40ms;
-constexpr int stops = 12;
-/// Places where a thread may stop, in one lock() and unlock() with what the background does for it.
-constexpr std::uint64_t places = 60;
-constexpr std::uint64_t places_behind_a_write = 5;
-
-/// In which some holder lets go, and whoever waits for it is told.
-constexpr Nanos until_it_is_told = 3s;
-/// What a clock may be ahead, and a provisional lease takes: when whoever believes that clock's
-/// readings to be those of another one believes too much.
-constexpr Nanos shortest_silence = 1s;
-constexpr Nanos longest_silence = 6s;
-
 bool is_client(const Process& process) { return process.name().starts_with("client"); }
 
 /// @return the request of somebody who asks for a lock. No administrator takes keys.

@@ -9,6 +9,7 @@
 #include "simulation/scene/redis_second_grants.hpp"
 #include "simulation/world/room.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -44,6 +45,27 @@ class RedisOrders {
   [[nodiscard]] std::uint64_t requests() const noexcept { return administrator_.requests(); }
 
  private:
+  static constexpr ConnectionId connection_of_the_administrator = ConnectionId{1} << 41U;
+  static constexpr std::size_t client_size = 16;  // of an attempt's id
+  /// In which whoever is told something has read it (see RedisHearing), and a little more.
+  static constexpr Nanos to_hear = 26ms;
+  /// A waiter asks once a second.
+  static constexpr Nanos until_it_asks = 1'200ms;
+  /// Longer than it takes to make a connection anew.
+  static constexpr Nanos shortest_stop = 15ms;
+  static constexpr Nanos longest_stop = 40ms;
+  static constexpr int stops = 12;
+  /// Places where a thread may stop, in one lock() and unlock() with what the background does for
+  /// it.
+  static constexpr std::uint64_t places = 60;
+  static constexpr std::uint64_t places_behind_a_write = 5;
+  /// In which some holder lets go, and whoever waits for it is told.
+  static constexpr Nanos until_it_is_told = 3s;
+  /// What a clock may be ahead, and a provisional lease takes: when whoever believes that clock's
+  /// readings to be those of another one believes too much.
+  static constexpr Nanos shortest_silence = 1s;
+  static constexpr Nanos longest_silence = 6s;
+
   /// A grant whose push stalls.
   struct Overdue {
     std::string attempt;

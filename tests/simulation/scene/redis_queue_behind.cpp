@@ -6,21 +6,6 @@
 #include <vector>
 
 namespace simulation {
-namespace {
-
-using namespace std::chrono_literals;
-
-constexpr auto lease = 6s;
-constexpr const char* name = "behind/waiter";
-
-/// In which a few messages have come and gone.
-constexpr Nanos to_arrive = 20ms;
-/// More than one script looks at, and now and then more than one look reads. That takes its time.
-constexpr std::uint64_t few = 70;
-constexpr std::uint64_t many = 1'100;
-constexpr double often_many = 0.15;
-
-}  // namespace
 
 void RedisQueueBehind::come() {
   begin_client("host", [this](Process& /*process*/, mortise::Client& client) { hold(client); });

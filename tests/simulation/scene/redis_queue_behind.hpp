@@ -24,6 +24,15 @@ class RedisQueueBehind final : public RedisTrial {
   [[nodiscard]] std::uint64_t requests() const override { return crowd_.requests(); }
 
  private:
+  static constexpr auto lease = 6s;
+  static constexpr const char* name = "behind/waiter";
+  /// In which a few messages have come and gone.
+  static constexpr Nanos to_arrive = 20ms;
+  /// More than one script looks at, and now and then more than one look reads. That takes its time.
+  static constexpr std::uint64_t few = 70;
+  static constexpr std::uint64_t many = 1'100;
+  static constexpr double often_many = 0.15;
+
   void hold(mortise::Client& client);
   void wait(mortise::Client& client);
   void gather();

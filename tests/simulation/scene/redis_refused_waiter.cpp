@@ -5,22 +5,6 @@
 #include <thread>
 
 namespace simulation {
-namespace {
-
-using namespace std::chrono_literals;
-
-constexpr auto lease = 8s;
-constexpr const char* name = "refused/waiter";
-
-/// In which a few messages have come and gone.
-constexpr Nanos to_arrive = 20ms;
-/// For so long the server refuses things still: what is to be cancelled has to wait.
-constexpr Nanos refusal = 200ms;
-/// Three fallback periods; what is cancelled behind a call has to find a connection first, and each
-/// of those has a second to answer.
-constexpr Nanos to_be_gone = 4s;
-
-}  // namespace
 
 void RedisRefusedWaiter::come() {
   begin_client("host", [this](Process& /*process*/, mortise::Client& client) { hold(client); });

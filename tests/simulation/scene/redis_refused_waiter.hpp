@@ -18,6 +18,16 @@ class RedisRefusedWaiter final : public RedisTrial {
   void runs(const redis::ScriptRun& run) override;
 
  private:
+  static constexpr auto lease = 8s;
+  static constexpr const char* name = "refused/waiter";
+  /// In which a few messages have come and gone.
+  static constexpr Nanos to_arrive = 20ms;
+  /// For so long the server refuses things still: what is to be cancelled has to wait.
+  static constexpr Nanos refusal = 200ms;
+  /// Three fallback periods; what is cancelled behind a call has to find a connection first, and
+  /// each of those has a second to answer.
+  static constexpr Nanos to_be_gone = 4s;
+
   enum class Trouble { denied_inbox, denied_commands, rubbish, none };
   void hold(mortise::Client& client);
   void wait(mortise::Client& client);

@@ -9,20 +9,6 @@
 #include <thread>
 
 namespace simulation {
-namespace {
-
-using namespace std::chrono_literals;
-
-/// Of a command a client expects the answer for a sixth of it, and then it connects anew: not
-/// before the waiter's question.
-constexpr auto lease = 8s;
-constexpr const char* name = "robbed/waiter";
-
-/// In which a few messages have come and gone.
-constexpr Nanos to_arrive = 20ms;
-/// A provisional lease is over by then.
-constexpr Nanos silence = 3s;
-}  // namespace
 
 void RedisRobbedWaiter::come() {
   begin_client("robber", [this](Process& /*process*/, mortise::Client& client) { hold(client); });

@@ -18,6 +18,15 @@ class RedisRobbedWaiter final : public RedisTrial {
   void come() override;
 
  private:
+  /// Of a command a client expects the answer for a sixth of it, and then it connects anew: not
+  /// before the waiter's question.
+  static constexpr auto lease = 8s;
+  static constexpr const char* name = "robbed/waiter";
+  /// In which a few messages have come and gone.
+  static constexpr Nanos to_arrive = 20ms;
+  /// A provisional lease is over by then.
+  static constexpr Nanos silence = 3s;
+
   enum class Order { grant_first, answer_first, none };
   void hold(mortise::Client& client);
   void rob(mortise::Lock& lock);

@@ -6,22 +6,6 @@
 #include <utility>
 
 namespace simulation {
-namespace {
-
-using namespace std::chrono_literals;
-
-/// A waiter asks once a second; and the whole takes no longer.
-constexpr Nanos until_it_asks = 1'200ms;
-constexpr Nanos in_all = 2'500ms;
-constexpr Nanos a_look = 10ms;
-/// In which whoever is told something has read it (see RedisHearing), and a little more.
-constexpr Nanos to_hear = 26ms;
-/// How long the twice granted one keeps its hold, and whoever is silenced hears nothing.
-constexpr Nanos shortest_keep = 60ms;
-constexpr Nanos longest_keep = 400ms;
-constexpr std::size_t client_size = 16;  // of an attempt's id
-
-}  // namespace
 
 void RedisSecondGrants::make(Random& random) {
   luck_ = Random(random.next());

@@ -6,6 +6,7 @@
 #include "simulation/redis/redis_server.hpp"
 #include "simulation/world/room.hpp"
 
+#include <cstddef>
 #include <functional>
 #include <optional>
 #include <string>
@@ -31,6 +32,17 @@ class RedisSecondGrants {
   std::function<void(const Process& process, Nanos until)> keep;
 
  private:
+  /// A waiter asks once a second; and the whole takes no longer.
+  static constexpr Nanos until_it_asks = 1'200ms;
+  static constexpr Nanos in_all = 2'500ms;
+  static constexpr Nanos a_look = 10ms;
+  /// In which whoever is told something has read it (see RedisHearing), and a little more.
+  static constexpr Nanos to_hear = 26ms;
+  /// How long the twice granted one keeps its hold, and whoever is silenced hears nothing.
+  static constexpr Nanos shortest_keep = 60ms;
+  static constexpr Nanos longest_keep = 400ms;
+  static constexpr std::size_t client_size = 16;  // of an attempt's id
+
   struct Waiter {
     std::string key;
     std::string attempt;

@@ -9,6 +9,7 @@
 #include "simulation/redis/redis_server.hpp"
 #include "simulation/scene/bounds.hpp"
 #include "simulation/scene/redis_group.hpp"
+#include "simulation/scene/redis_key.hpp"
 #include "simulation/scene/redis_late_sentinel.hpp"
 #include "simulation/scene/redis_leftovers.hpp"
 #include "simulation/scene/redis_lost_master.hpp"
@@ -23,15 +24,11 @@
 namespace simulation {
 namespace {
 
-using namespace std::chrono_literals;
-
 constexpr std::uint64_t group_stream = 51;
 constexpr std::uint64_t trap_stream = 52;
 
 /// A client asks one sentinel a second, and has a connection made anew.
 constexpr Nanos longest_with_an_old_master = 3s;
-
-std::string key_of(std::size_t name) { return "mortise:{" + lock_name(name) + "}"; }
 
 class RedisSentinelStand final : public Stand {
  public:

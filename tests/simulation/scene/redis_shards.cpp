@@ -6,17 +6,6 @@
 #include <utility>
 
 namespace simulation {
-namespace {
-
-using namespace std::chrono_literals;
-
-constexpr Nanos between_looks = 50ms;
-constexpr Nanos writable_delay = 2s;  // CLUSTER_WRITABLE_DELAY
-constexpr Nanos longest_in_a_calm = 20ms;
-constexpr Nanos quick{20'000};
-constexpr Nanos quick_enough{500'000};
-
-}  // namespace
 
 // Their clocks agree: a lease goes on by the clock of whoever has the name.
 RedisShards::RedisShards(Room& room, std::size_t masters, Random luck)

@@ -51,6 +51,12 @@ class RedisShards {
   [[nodiscard]] Nanos node_timeout() const noexcept { return node_timeout_; }
 
  private:
+  static constexpr Nanos between_looks = 50ms;
+  static constexpr Nanos writable_delay = 2s;  // CLUSTER_WRITABLE_DELAY
+  static constexpr Nanos longest_in_a_calm = 20ms;
+  static constexpr Nanos quick{20'000};
+  static constexpr Nanos quick_enough{500'000};
+
   struct Server {
     Host* host = nullptr;
     std::unique_ptr<redis::RedisModel> model;

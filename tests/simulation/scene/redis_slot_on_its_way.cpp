@@ -4,28 +4,13 @@
 #include <mortise/client.hpp>
 #include <mortise/redis.hpp>
 
+#include "simulation/scene/redis_key.hpp"
+
 #include <chrono>
 #include <system_error>
 #include <thread>
 
 namespace simulation {
-namespace {
-
-using namespace std::chrono_literals;
-
-constexpr auto lease = 20s;
-constexpr const char* free_name = "on its way/0";
-constexpr const char* held_name = "on its way/1";
-constexpr Nanos on_the_way = 3s;
-/// Of a free name: two redirections, and what is sent whole there.
-constexpr Nanos at_once = 300ms;
-/// There is no channel on the way: who waits asks each second.
-constexpr Nanos without_a_word = 1'300ms;
-constexpr Nanos by_a_message = 100ms;
-
-std::string key_of(const char* name) { return std::string("mortise:{") + name + "}"; }
-
-}  // namespace
 
 void RedisSlotOnItsWay::come() {
   shards_.go_on();
@@ -37,7 +22,7 @@ void RedisSlotOnItsWay::come() {
 }
 
 void RedisSlotOnItsWay::move(const std::string& name, Nanos time) {
-  const std::string key = key_of(name.c_str());
+  const std::string key = key_of(name);
   const std::size_t to = (shards_.place_of(key) + 1) % shards_.size();
   shards_.move(redis::Slots::slot_of(key), to,
                {.before_keys = 1ms, .between_keys = 1ms, .after_keys = time, .before_told = 1ms});

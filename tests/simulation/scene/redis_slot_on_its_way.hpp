@@ -18,6 +18,16 @@ class RedisSlotOnItsWay final : public Trial {
   void come() override;
 
  private:
+  static constexpr auto lease = 20s;
+  static constexpr const char* free_name = "on its way/0";
+  static constexpr const char* held_name = "on its way/1";
+  static constexpr Nanos on_the_way = 3s;
+  /// Of a free name: two redirections, and what is sent whole there.
+  static constexpr Nanos at_once = 300ms;
+  /// There is no channel on the way: who waits asks each second.
+  static constexpr Nanos without_a_word = 1'300ms;
+  static constexpr Nanos by_a_message = 100ms;
+
   void move(const std::string& name, Nanos time);
   void ask();
   void hold();

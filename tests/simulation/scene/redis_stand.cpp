@@ -12,6 +12,7 @@
 #include "simulation/scene/redis_administrators.hpp"
 #include "simulation/scene/redis_hearing.hpp"
 #include "simulation/scene/redis_judges.hpp"
+#include "simulation/scene/redis_key.hpp"
 #include "simulation/scene/redis_leftovers.hpp"
 #include "simulation/scene/redis_orders.hpp"
 #include "simulation/scene/redis_traps.hpp"
@@ -52,8 +53,6 @@ constexpr std::uint64_t first_of_administrators = first_of_ambushes + 2 * Ambush
 bool needs_fair_ones(const std::optional<RedisOrders::What>& order) {
   return order && order != sender.order && order != writer.order;
 }
-
-std::string key_of(std::size_t name) { return "mortise:{" + lock_name(name) + "}"; }
 
 std::string key_of_gate() { return "mortise:{" + std::string(gate) + "}#"; }
 
@@ -218,7 +217,6 @@ class RedisStand final : public Stand {
   }
   [[nodiscard]] std::size_t strangers() const override { return strangers_; }
   [[nodiscard]] Nanos hand_over() const override {
-    using namespace std::chrono_literals;
     // Redisson's waiters have their turns in between.
     const bool push = modes_.size() == 1 && modes_.front() != "?interop=redisson";
     return push ? Nanos(100ms) : Nanos(1'500ms);

@@ -8,20 +8,6 @@
 #include <thread>
 
 namespace simulation {
-namespace {
-
-using namespace std::chrono_literals;
-
-constexpr auto lease = 8s;
-constexpr auto patience = 10s;
-constexpr const char* the_key = "told/outcome";
-constexpr const char* its_result = "done";
-/// In which a few messages have come and gone.
-constexpr Nanos to_arrive = 100ms;
-
-mortise::OnceOptions options() { return {.wait = patience, .lease = lease}; }
-
-}  // namespace
 
 void RedisToldOutcome::come() {
   begin_client("runner", [this](Process& /*process*/, mortise::Client& client) { run(client); });
@@ -31,7 +17,7 @@ void RedisToldOutcome::come() {
 
 // Its waiter has just asked, and would ask next in a second.
 void RedisToldOutcome::run(mortise::Client& client) {
-  mortise::Once once = client.make_once(the_key, options());
+  mortise::Once once = client.make_once(the_key, options);
   std::error_code error;
   mortise::Run run = once.begin(error);
   if (!run) return judge_.blame("L2", "a new key is not to be run: " + error.message());
@@ -45,7 +31,7 @@ void RedisToldOutcome::run(mortise::Client& client) {
 
 void RedisToldOutcome::wait(mortise::Client& client) {
   until([this] { return runs_; });
-  mortise::Once once = client.make_once(the_key, options());
+  mortise::Once once = client.make_once(the_key, options);
   std::error_code error;
   const mortise::Run run = once.begin(error);
   if (run || error || run.outcome().result() != its_result) {

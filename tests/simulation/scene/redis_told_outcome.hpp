@@ -15,6 +15,14 @@ class RedisToldOutcome final : public RedisTrial {
   void come() override;
 
  private:
+  static constexpr auto lease = 8s;
+  static constexpr auto patience = 10s;
+  static inline const mortise::OnceOptions options{.wait = patience, .lease = lease};
+  static constexpr const char* the_key = "told/outcome";
+  static constexpr const char* its_result = "done";
+  /// In which a few messages have come and gone.
+  static constexpr Nanos to_arrive = 100ms;
+
   void run(mortise::Client& client);
   void wait(mortise::Client& client);
 

@@ -4,13 +4,6 @@
 #include <algorithm>
 
 namespace simulation {
-namespace {
-
-using namespace std::chrono_literals;
-
-constexpr Nanos longest_provisional_lease = 2s;
-
-}  // namespace
 
 std::string RedisTraps::set(What what, const std::string& key, Random& random, Nanos length) {
   luck_ = Random(random.next());

@@ -50,6 +50,8 @@ class RedisTraps final : public Server {
   void restarted(bool keeps_data) override { server_.restarted(keeps_data); }
 
  private:
+  static constexpr Nanos longest_provisional_lease = 2s;
+
   void deafen(Connection& inbox);
   std::string gather(const std::string& key, Random& random, Nanos length);
 

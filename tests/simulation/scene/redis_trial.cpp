@@ -29,8 +29,4 @@ Connection* RedisTrial::connection_of(const Process& process, bool listens) cons
   return nullptr;
 }
 
-std::string RedisTrial::key_of(const char* name) {
-  return std::string("mortise:{").append(name).append("}");
-}
-
 }  // namespace simulation

@@ -5,6 +5,7 @@
 #include <mortise/client.hpp>
 
 #include "simulation/redis/redis_server.hpp"
+#include "simulation/scene/redis_key.hpp"
 #include "simulation/scene/trial.hpp"
 #include "simulation/world/random.hpp"
 
@@ -30,7 +31,6 @@ class RedisTrial : public Trial {
   [[nodiscard]] Connection* commands_of(const Process& process) const;
   [[nodiscard]] Connection* inbox_of(const Process& process) const;
   [[nodiscard]] Host& host() const { return *room_.network.hosts().front(); }
-  [[nodiscard]] static std::string key_of(const char* name);
 
   redis::RedisModel& server_;
   Random random_;

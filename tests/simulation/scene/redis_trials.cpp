@@ -18,8 +18,6 @@
 namespace simulation {
 namespace {
 
-using namespace std::chrono_literals;
-
 constexpr std::uint64_t first_stream = 43;
 /// With fair turns whoever is told has the lock within a few messages.
 constexpr Nanos hand_over = 100ms;

@@ -5,19 +5,6 @@
 #include <thread>
 
 namespace simulation {
-namespace {
-
-using namespace std::chrono_literals;
-
-constexpr auto lease = 6s;
-constexpr const char* name = "tried/twice";
-
-/// In which an inbox has come up, with all that it is asked first.
-constexpr Nanos to_come_up = 30ms;
-/// In which the holder has let go, and no time-out is over.
-constexpr Nanos late = 100ms;
-
-}  // namespace
 
 void RedisTries::come() {
   begin_client("host", [this](Process& /*process*/, mortise::Client& client) { hold(client); });

@@ -20,6 +20,13 @@ class RedisTries final : public RedisTrial {
   void runs(const redis::ScriptRun& run) override;
 
  private:
+  static constexpr auto lease = 6s;
+  static constexpr const char* name = "tried/twice";
+  /// In which an inbox has come up, with all that it is asked first.
+  static constexpr Nanos to_come_up = 30ms;
+  /// In which the holder has let go, and no time-out is over.
+  static constexpr Nanos late = 100ms;
+
   void hold(mortise::Client& client);
   void try_first(mortise::Client& client);
 

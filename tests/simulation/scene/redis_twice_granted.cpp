@@ -10,22 +10,6 @@
 #include <thread>
 
 namespace simulation {
-namespace {
-
-using namespace std::chrono_literals;
-
-/// Of a command a client expects the answer for a sixth of it, and then it connects anew: not
-/// before the waiter's question.
-constexpr auto lease = 8s;
-constexpr const char* name = "twice/granted";
-
-/// In which a few messages have come and gone.
-constexpr Nanos to_arrive = 20ms;
-/// In which its client has connected anew, and has given back what it does not know of; much less
-/// than the lease.
-constexpr Nanos to_find_out = 3s;
-
-}  // namespace
 
 void RedisTwiceGranted::come() {
   begin_client("robber", [this](Process& /*process*/, mortise::Client& client) { rob(client); });

@@ -17,6 +17,16 @@ class RedisTwiceGranted final : public RedisTrial {
   void runs(const redis::ScriptRun& run) override;
 
  private:
+  /// Of a command a client expects the answer for a sixth of it, and then it connects anew: not
+  /// before the waiter's question.
+  static constexpr auto lease = 8s;
+  static constexpr const char* name = "twice/granted";
+  /// In which a few messages have come and gone.
+  static constexpr Nanos to_arrive = 20ms;
+  /// In which its client has connected anew, and has given back what it does not know of; much less
+  /// than the lease.
+  static constexpr Nanos to_find_out = 3s;
+
   void rob(mortise::Client& client);
   void wait(mortise::Client& client);
   /// @return whether the waiter has asked, and that is still on its way.
