@@ -40,15 +40,13 @@ class Worker {
   /// Has the task run. Unlike that of std::async, the future may be thrown away.
   template <class Task>
   auto start(Task task) -> std::future<std::invoke_result_t<Task>> {
-    using Result = std::invoke_result_t<Task>;
-    const auto packed = std::make_shared<std::packaged_task<Result()>>(std::move(task));
-    std::future<Result> result = packed->get_future();
-    {
-      const std::lock_guard lock(mutex_);
-      tasks_.emplace_back([packed] { (*packed)(); });
+    using Copyable = std::function<std::invoke_result_t<Task>()>;
+    if constexpr (std::is_copy_constructible_v<Task>) {
+      return start_one(Copyable(std::move(task)));
+    } else {
+      const auto shared = std::make_shared<Task>(std::move(task));
+      return start_one(Copyable([shared] { return (*shared)(); }));
     }
-    changed_.notify_all();
-    return result;
   }
   /// Has the task run and waits for its result.
   template <class Task>
@@ -70,6 +68,20 @@ class Worker {
   }
 
  private:
+  /// One for each type of result, not of task: a test that starts tasks compiles in two thirds of
+  /// the time.
+  template <class Result>
+  std::future<Result> start_one(std::function<Result()> task) {
+    const auto packed = std::make_shared<std::packaged_task<Result()>>(std::move(task));
+    std::future<Result> result = packed->get_future();
+    {
+      const std::lock_guard lock(mutex_);
+      tasks_.emplace_back([packed] { (*packed)(); });
+    }
+    changed_.notify_all();
+    return result;
+  }
+
   void loop() {
     tid_.store(::gettid());
     std::unique_lock lock(mutex_);

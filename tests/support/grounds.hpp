@@ -86,15 +86,17 @@ class Grounds {
   std::vector<Place> places_;
 };
 
-template <class Suite, class Test>
-bool add_test(const char* suite, const char* name, typename Suite::Needs needs, const char* file,
-              int line) {
+/// @param make makes the test. All tests of a suite have this function in common: one of its own
+/// for each would take as long to compile as a short test.
+template <class Suite>
+bool add_test(std::unique_ptr<Suite> (*make)(), const char* suite, const char* name,
+              typename Suite::Needs needs, const char* file, int line) {
   using Ground = typename Suite::Ground;
   auto put = [=](const std::string& prefix, const std::shared_ptr<const Ground>& ground) {
     ::testing::RegisterTest((prefix + "/" + suite).c_str(),
                             (std::string(name) + "/" + name_of(*ground)).c_str(), nullptr,
-                            name_of(*ground).c_str(), file, line, [ground]() -> Suite* {
-                              auto test = std::make_unique<Test>();
+                            name_of(*ground).c_str(), file, line, [make, ground]() -> Suite* {
+                              std::unique_ptr<Suite> test = make();
                               test->stand_on(ground);
                               return test.release();
                             });
@@ -119,7 +121,9 @@ bool add_ground(const char* prefix, Ground ground) {
   class suite##_##name##_Test : public suite {                                              \
     void TestBody() override;                                                               \
   };                                                                                        \
-  [[maybe_unused]] const bool suite##_##name##_is_known =                                   \
-      ::mortise::test::add_test<suite, suite##_##name##_Test>(#suite, #name, {__VA_ARGS__}, \
-                                                              __FILE__, __LINE__);          \
+  [[maybe_unused]] const bool suite##_##name##_is_known = ::mortise::test::add_test<suite>( \
+      []() -> std::unique_ptr<suite> {                                                      \
+        return std::unique_ptr<suite>(new suite##_##name##_Test);                           \
+      },                                                                                    \
+      #suite, #name, {__VA_ARGS__}, __FILE__, __LINE__);                                    \
   void suite##_##name##_Test::TestBody()
