@@ -37,8 +37,8 @@ class ReplyReader {
   ReplyReader& operator=(const ReplyReader&) = delete;
 
   void feed(std::span<const char> bytes);
-  /// Takes the next whole reply out. `broken` (see `error()`) is for ever. May throw std::bad_alloc,
-  /// which is for ever, too.
+  /// Takes the next whole reply out. `broken` (see `error()`) is for ever. May throw
+  /// std::bad_alloc, which is for ever, too.
   [[nodiscard]] Next next(Reply& reply);
   /// @return what is wrong, in words, without the bytes themselves.
   [[nodiscard]] const std::string& error() const noexcept;

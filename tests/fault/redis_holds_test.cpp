@@ -45,7 +45,8 @@ TEST_F(RedisHolds, AreReleasedByThemselvesOnly) {
   }
 }
 
-// If no client waits, nothing depends on it. Whether its lease was over the owner knows by its clock.
+// If no client waits, nothing depends on it. Whether its lease was over the owner knows by its
+// clock.
 TEST_F(RedisHolds, ThatHaveLapsedAreReleasedAsSuchIfAnotherClientWaits) {
   ASSERT_EQ(acquire('a'), "granted");
   ASSERT_EQ(acquire('z'), "queued");

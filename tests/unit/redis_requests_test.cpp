@@ -235,7 +235,8 @@ TEST_F(RedisRequestsTest, WhatIsAskedOfASemaphoreOrAKeyIsAskedOfItsOwnRedisKey) 
       words_of([&](auto& out) {
         requests_.force_release(out, {}, {.hold = {.name = "a", .number = 7, .mode = Mode::once}});
       }),
-      ElementsAre("EVALSHA", std::string(scripts::once::force_release.sha), "1", "m:{a}!", "7", ""));
+      ElementsAre("EVALSHA", std::string(scripts::once::force_release.sha), "1", "m:{a}!", "7",
+                  ""));
   const Listing page("b", "", 20, Mode::once);
   EXPECT_THAT(
       words_of([&](auto& out) { with_java_.list(out, {}, page, ""); }),

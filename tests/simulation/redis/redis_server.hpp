@@ -35,8 +35,8 @@ struct LockSeen {
   bool held = false;    ///< the end of its lease lies ahead, by this server's clock
   std::string attempt;  ///< of the owner, or of the last one
   std::uint64_t number = 0;
-  std::int64_t since = 0;  ///< in us since 1970, of this server's clock; 0 = freed
-  std::int64_t ends = 0;   ///< in us since 1970; 0 = freed
+  std::int64_t since = 0;   ///< in us since 1970, of this server's clock; 0 = freed
+  std::int64_t ends = 0;    ///< in us since 1970; 0 = freed
   std::int64_t shared = 0;  ///< when the last lease of a reader ends, as its hash says
   std::uint64_t waiting = 0;
   std::string label;
