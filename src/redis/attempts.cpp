@@ -51,6 +51,7 @@ Attempts::Record& Attempts::record_of(const AttemptId& attempt) {
 }
 
 void Attempts::erase(Records::iterator record) noexcept {
+  if (records_.size() == 1) any_places_.store(false);
   if (spare_.size() == most_spare) {
     records_.erase(record);
     return;
@@ -154,7 +155,9 @@ std::optional<Push> Attempts::waits(const AttemptId& attempt, const Reading& rea
 void Attempts::placed(const AttemptId& attempt, Instant now) {
   const std::lock_guard lock(mutex_);
   const auto found = records_.find(attempt);
-  if (found != records_.end()) found->second.placed = now;
+  if (found == records_.end()) return;
+  found->second.placed = now;
+  any_places_.store(true);
 }
 
 // Each thread that waits asks once a second. The first of them asks for all that have not asked

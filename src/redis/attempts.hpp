@@ -11,6 +11,7 @@
 #include "redis/void_moment.hpp"
 #include "remote/timer.hpp"
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -44,6 +45,8 @@ class Attempts {
   /// @param at when, by the clock of that number
   /// @return whether a late copy may still arrive: a look at it is due later
   bool answered(const AttemptId& attempt, ServerTime at, std::uint64_t clock, Instant now);
+  /// @return whether `answered()` may have anything to note; it rarely has.
+  [[nodiscard]] bool any_lost() const noexcept { return !lost_.empty(); }
   /// It is a hold since then, and not over before `until` unless it is released. Say so before its
   /// operation is completed: the release may be answered right afterwards.
   /// @return the number of its hold: where a push was quicker, perhaps another one
@@ -78,6 +81,8 @@ class Attempts {
   std::optional<Push> waits(const AttemptId& attempt, const Reading& reading, std::uint64_t number);
   /// The same reply said that it has a place in the queue.
   void placed(const AttemptId& attempt, Instant now);
+  /// @return whether any attempt may have a place.
+  [[nodiscard]] bool any_places() const noexcept { return any_places_.load(); }
   /// It asks again. One request renews its place, and those of others that wait.
   /// @return all of them; none = it has to ask alone. Nothing = its place was renewed just now
   [[nodiscard]] std::optional<std::vector<Operation>> to_place(const Operation& asks, Instant now);
@@ -239,6 +244,7 @@ class Attempts {
   std::unordered_map<AttemptId, Lost, Hash> lost_;  // as nearly always empty
   remote::Timer<AttemptId> leftovers_due_;
   remote::Moment places_due_;
+  std::atomic<bool> any_places_{false};
   remote::Timer<AttemptId> looks_;
 };
 

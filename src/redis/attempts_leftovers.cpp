@@ -39,7 +39,6 @@ void Attempts::release_unanswered(const HoldId& hold, Instant now) noexcept {
 }
 
 bool Attempts::answered(const AttemptId& attempt, ServerTime at, std::uint64_t clock, Instant now) {
-  if (lost_.empty()) return false;
   const auto found = lost_.find(attempt);
   if (found == lost_.end()) return false;
   const Instant next = found->second.moment.next_try(at, clock, now);

@@ -111,7 +111,7 @@ void RedisBackend::acquire(const std::shared_ptr<Acquisition>& operation) {
     return operation->failed(std::move(bad));
   }
   if (!cluster_) open_inbox(*server_, request.attempt);
-  const bool alone = cluster_ || redisson_ || !server_->listens();
+  const bool alone = cluster_ || redisson_ || !server_->listens() || !attempts_.any_places();
   if (alone) return ask(operation);
   renew_places(operation);
 }

@@ -48,19 +48,19 @@ void RedisBackend::matched(Server& server, const Call& call, const Reply& reply)
   Server::Told& told = server.told();
   told.forget();
   if (reply.kind != Reply::Kind::array) return;
-  const Instant now = clock_->now();
   if (call.kind == Call::Kind::release || call.kind == Call::Kind::force) {
     told.release = ReleaseAnswer::parse(reply);
     if (!told.release || call.kind == Call::Kind::force) return;
     const HoldId& hold = call.releasing().hold();
     const Acquisition* const next = call.releasing().successor().get();
     if (told.release->now != ServerTime{}) {
-      server.time().read(call.asked, told.release->now, now);
+      server.time().read(call.asked, told.release->now, clock_->now());
     }
     told.release_in_doubt = attempts_.released(hold.attempt, hold.number);
     if (next == nullptr || !told.release->successor) return;
     told.looks_later =
-        attempts_.answered(next->request().attempt, told.release->now, server.clock(), now);
+        attempts_.any_lost() && attempts_.answered(next->request().attempt, told.release->now,
+                                                   server.clock(), clock_->now());
     told.hold = note_grant(next->request(), call.asked, *told.release->successor);
     return;
   }
@@ -71,9 +71,10 @@ void RedisBackend::matched(Server& server, const Call& call, const Reply& reply)
   told.answer = Answer::parse(reply);
   if (told.answer && !fits(call, *told.answer)) told.answer.reset();
   if (!told.answer) return;
-  server.time().read(call.asked, told.answer->now, now);
+  server.time().read(call.asked, told.answer->now, clock_->now());
   if (!call.is_about_an_attempt()) return;
-  told.looks_later = attempts_.answered(call.attempt(), told.answer->now, server.clock(), now);
+  told.looks_later = attempts_.any_lost() && attempts_.answered(call.attempt(), told.answer->now,
+                                                                server.clock(), clock_->now());
   if (call.leftover) return;
   told.hold = note_grant(call.acquisition().request(), call.asked, *told.answer);
 }
