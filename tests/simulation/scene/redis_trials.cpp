@@ -4,6 +4,7 @@
 #include "simulation/scene/redis_dead_readers.hpp"
 #include "simulation/scene/redis_deaf_waiter.hpp"
 #include "simulation/scene/redis_late_words.hpp"
+#include "simulation/scene/redis_lost_replies.hpp"
 #include "simulation/scene/redis_moved_waiter.hpp"
 #include "simulation/scene/redis_queue_behind.hpp"
 #include "simulation/scene/redis_refused_waiter.hpp"
@@ -43,6 +44,7 @@ void RedisTrials::come(Judge& judge) {
   come<RedisDeadReaders>(judge, fair);
   come<RedisTwiceGranted>(judge, fair);
   come<RedisToldOutcome>(judge, fair);
+  come<RedisLostReplies>(judge, fair);
   // The last one: from then on the server's clock is ahead.
   come<RedisMovedWaiter>(judge, fair);
 }
