@@ -43,6 +43,7 @@ class Judge {
     HoldNumber beside = 0;     ///< its own owner's hold, which it does not exclude; 0: none
     std::uint32_t others = 0;  ///< a permit's: so many others may be held
     Nanos asked_at{};          ///< since when the owner has waited for it
+    Nanos sent_at{};           ///< a stranger's: when the request left that took it
     Nanos granted_at{};
     bool ended = false;  // it was seen to be no longer valid
     Nanos ended_at{};

@@ -57,8 +57,10 @@ bool Judge::was_given_on_in_vain(std::size_t name, mortise::Token token) const {
          found->second.in_vain > token.value() / mortise::core::tokens_in_a_grant;
 }
 
+// A stranger's grant has no number. The server that granted it had the clock that it had when the
+// request left: a restart ends the connections. The reply may be read after the clock has changed.
 bool Judge::excused(std::size_t name, const Hold& hold) const {
-  return hold.token ? excused(name, hold.token) : hold.granted_at < excused_before_;
+  return hold.token ? excused(name, hold.token) : hold.sent_at < excused_before_;
 }
 
 bool Judge::excused(std::size_t name, mortise::Token token) const {

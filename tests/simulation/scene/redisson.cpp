@@ -114,20 +114,20 @@ Redisson::Redisson(Room& room, Judge& judge, Process& process, std::size_t names
       uuid_("5e1f0000-0000-4000-8000-" + std::to_string(100'000'000'000 + process.number())),
       owner_(uuid_ + ":1") {}
 
-bool Redisson::lock(Wire& commands, Wire& inbox, std::size_t name, Nanos& valid_until) {
+// @return when the request left that took the name; nothing: it is held
+std::optional<Nanos> Redisson::lock(Wire& commands, Wire& inbox, std::size_t name) {
   const std::string key = "name/" + std::to_string(name);
   std::optional<std::uint64_t> told;  // of releases, when it began to listen and all was quiet
   std::uint64_t taken = around_.taken(name);
   const Nanos until = room_.world.now() + patience;
   bool subscribed = false;
-  bool got = false;
+  std::optional<Nanos> sent;
   for (;;) {
     const Nanos before = room_.world.now();
     commands.send({"EVAL", lock_script, "1", key, std::to_string(lease / 1ms), owner_});
     const auto left = commands.reply(patience);
     if (!left) {
-      valid_until = before + lease - lease / 500;  // both clocks drift
-      got = true;
+      sent = before;
       ++around_.taken(name);
       break;
     }
@@ -161,7 +161,7 @@ bool Redisson::lock(Wire& commands, Wire& inbox, std::size_t name, Nanos& valid_
     }
     inbox.in.clear();
   }
-  return got;
+  return sent;
 }
 
 void Redisson::unlock(Wire& commands, const std::string& key) {
@@ -190,14 +190,14 @@ void Redisson::live() {
       while (around_.goes_on()) {
         const std::size_t name = random.below(names_);
         const std::string key = "name/" + std::to_string(name);
-        Nanos valid_until{};
-        if (lock(commands, inbox, name, valid_until)) {
+        if (const auto sent = lock(commands, inbox, name)) {
           Judge::Hold hold;
           hold.process = &process_;
-          hold.left = [this, valid_until] {
-            return std::max(valid_until - room_.world.now(), Nanos(0));
+          hold.left = [this, until = *sent + lease - lease / 500] {  // both clocks drift
+            return std::max(until - room_.world.now(), Nanos(0));
           };
           hold.asked_at = room_.world.now();
+          hold.sent_at = *sent;
           held.emplace(name, judge_.granted(name, hold));
           if (room_.world.tells) room_.world.note(process_.name(), "holds " + key);
           // Now and then somebody takes the time to live from its key: nobody knows the end then.

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 namespace simulation {
@@ -48,7 +49,7 @@ class Redisson {
       "return nil;";
 
   struct Wire;
-  bool lock(Wire& commands, Wire& inbox, std::size_t name, Nanos& valid_until);
+  std::optional<Nanos> lock(Wire& commands, Wire& inbox, std::size_t name);
   void unlock(Wire& commands, const std::string& key);
 
   Room& room_;
