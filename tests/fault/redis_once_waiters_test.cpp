@@ -76,7 +76,7 @@ TEST_F(RedisOnceWaiters, KeepTheirPlacesWhenTheClockIsSetBack) {
   const auto heard = [&](char client, int sign) {
     const std::int64_t now = std::stoll(server().talk().command({"TIME"}).items.at(0).text);
     server().talk().expect_ok({"HSET", at() + ":waiters", attempt(client),
-                               std::to_string(sign * (now + 3600) * 1'000'000)});
+                               std::to_string(sign * (now + 3600) * 1'000'000) + " label"});
   };
   for (const char client : {'b', 'c'}) {
     ASSERT_EQ(begin(client).kind, Kind::queued);
@@ -191,9 +191,8 @@ TEST_F(RedisOnceWaiters, OfWhomThereAreManyAreToldInBoundedSteps) {
     server().talk().expect_ok({"EVAL", R"lua(
         local time = redis.call('TIME')
         for _, each in ipairs(redis.call('HKEYS', KEYS[1])) do
-          if not string.find(each, ':') then
-            redis.call('HSET', KEYS[1], each, time[1] * 1000000 + time[2])
-          end
+          local label = string.match(redis.call('HGET', KEYS[1], each), ' .*$')
+          redis.call('HSET', KEYS[1], each, time[1] .. string.sub('00000' .. time[2], -6) .. label)
         end
         return 1)lua",
                                "1", at() + ":waiters"});

@@ -154,9 +154,12 @@ class RedisScriptTest : public RedisTest {
   void set(const std::string& which, const std::string& value) {
     server().talk().expect_ok({"HSET", at_, which, value});
   }
-  /// When a waiter was heard of last.
+  /// When a waiter was heard of last. Its lease and label stay.
   void set_heard(const std::string& who, const std::string& when) {
-    server().talk().expect_ok({"HSET", at_ + ":waiters", who, when});
+    RedisTalk talk = server().talk();
+    const std::string place = talk.command({"HGET", at_ + ":waiters", who}).text;
+    ASSERT_NE(place.find(' '), std::string::npos) << who << " does not wait";
+    talk.expect_ok({"HSET", at_ + ":waiters", who, when + place.substr(place.find(' '))});
   }
   [[nodiscard]] bool owns(char client) { return get("owner") == attempt(client); }
   /// By what is written, since each script may give a lock that has lapsed to a waiter.

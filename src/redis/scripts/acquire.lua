@@ -2,8 +2,8 @@
 -- Takes a lock or a permit, or joins the queue. Safe to repeat under the attempt's id: the answer is the same hold, or
 -- the place in the queue.
 --
--- A request that arrives after the moment `void` changes nothing: no client reads its reply any more. src/redis/README.md
--- explains why a late copy of an attempt that ended costs at most about a second of the name.
+-- A request that arrives after the moment `void` changes nothing, because no client reads its reply any more.
+-- src/redis/README.md explains why a late copy of an attempt that ended costs at most about a second of the name.
 --
 -- KEYS  1 the lock    2 the same lock as Redisson keeps it (only with interop=redisson)
 -- ARGV  1 attempt    2 void: a moment of the server's clock, in us    3 lease in ms
@@ -12,36 +12,59 @@
 --         the order ('f' = first come first served, 'u' = a newcomer may overtake), '1' = it waits,
 --         '1' = its client listens to Redisson's channel, 'a' = the slot of the lock is on its way to this server
 --       7 the attempt by which the reader's client owns the lock; '' = none    8 of a semaphore: how many permits
--- @return {'granted', now, number, us until the lease ends}, {'void', now}, {'unlike', now, permits} if the semaphore has
---         another number of permits while one is held or queued, or {word, now, ...}: 'queued', 'busy', or
+-- @return {'granted', now, number, us until the lease ends}, {'void', now}, {'unlike', now, permits} if the semaphore
+--         has another number of permits while one is held or queued, or {word, now, ...}: 'queued', 'busy', or
 --         'apart' (it could not be queued, since the keys of the lock are on their way to another server of a cluster).
 --         See part/holder.lua
-local key, me, lease, life, label = KEYS[1], ARGV[1], ARGV[3], ARGV[4], ARGV[5]
-local time = redis.call('TIME')
+--
+-- The first lines handle what is frequent, without a look at the other keys: a free lock, a failed try, and the first
+-- waiter of a lock without readers.
+local call, key, me, lease, life, label, flags = redis.call, KEYS[1], ARGV[1], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
+local time = call('TIME')
 local now = time[1] * 1000000 + time[2]
-if now > tonumber(ARGV[2]) then return {'void', now} end
-local f = redis.call('HMGET', key, 'owner', 'ends', 'number', 'label', 'crowd')
-local ends, last = tonumber(f[2] or 0), tonumber(f[3] or 0)
-local owned = ends > now
-if not f[5] and string.byte(ARGV[6]) == 119 then -- 'w', without waiters and readers
-  if not owned then
-    local number = last < now and now or last + 1
-    redis.call('HSET', key, 'owner', me, 'ends', now + lease * 1000, 'number', number, 'label', label)
-    redis.call('PEXPIRE', key, number == now and life or life + math.ceil((number - now) / 1000))
-    return {'granted', now, number, lease * 1000}
-  end
-  if f[1] ~= me and string.byte(ARGV[6], 3) == 48 then return {'busy', now, ends - now, 0, last, 0, f[4], 'w', last} end
+if now > ARGV[2] + 0 then return {'void', now} end
+local f
+if flags == 'wf00' then -- a try, whose reply has the label
+  f = call('HMGET', key, 'owner', 'ends', 'number', 'crowd', 'label')
+else
+  f = call('HMGET', key, 'owner', 'ends', 'number', 'crowd')
 end
-local other, kind, order, waits, hears = KEYS[2], string.match(ARGV[6], '(.)(.)(.)(.)')
+local ends, last = f[2] and f[2] + 0 or 0, f[3] and f[3] + 0 or 0
+local owned = ends > now
+local plain = not f[4] and (flags == 'wf10' or flags == 'wf00' or string.byte(flags) == 119) -- no waiters, no readers
+if plain and not owned then
+  local number, us = last < now and time[1] .. string.sub('00000' .. time[2], -6) or last + 1, lease * 1000
+  call('HSET', key, 'owner', me, 'ends', now + us, 'number', number, 'label', label)
+  call('PEXPIRE', key, last < now and life or life + math.ceil((number - now) / 1000))
+  return {'granted', now, number + 0, us}
+end
+f[5] = f[5] or call('HGET', key, 'label')
+if plain and f[1] ~= me then
+  if string.byte(flags, 3) == 48 then return {'busy', now, ends - now, 0, last, 0, f[5]} end
+  if flags == 'wf10' then -- the first waiter
+    local queue, waiters = key .. ':queue', key .. ':waiters'
+    if type(redis.pcall('ZADD', queue, now, 'w' .. me)) == 'number' then
+      call('PEXPIRE', queue, 10000)
+      local contact = time[1] .. string.sub('00000' .. time[2], -6)
+      if type(redis.pcall('HSET', waiters, me, contact .. ' ' .. lease .. ' ' .. label)) == 'number' then
+        call('PEXPIRE', waiters, 10000)
+        call('HSET', key, 'crowd', 0)
+        return {'queued', now, ends - now, 1, last, 1, f[5]}
+      end
+      call('ZREM', queue, 'w' .. me)
+    end
+  end
+end
+local other, kind, order, waits, hears = KEYS[2], string.match(flags, '(.)(.)(.)(.)')
 local tells, own, arrives = false, ARGV[7], hears == 'a'
 -- include: open.lua
 if ARGV[8] then
   local permits = tonumber(ARGV[8])
-  if room ~= permits then
-    if room < math.huge and (read > 0 or many > 0) then return {'unlike', now, room} end
+  if limit ~= permits then
+    if limit < math.huge and (read > 0 or many > 0) then return {'unlike', now, limit} end
     redis.call('HSET', key, 'permits', permits)
     if redis.call('PTTL', key) == -1 then redis.call('PEXPIRE', key, life) end
-    room = permits
+    limit = permits
   end
 end
 -- include: take.lua

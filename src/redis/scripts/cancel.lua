@@ -1,24 +1,17 @@
 -- SPDX-License-Identifier: MIT
--- Takes an attempt back: it leaves the queue. If it holds the lock, it is too late, and the answer is that hold. Safe to
--- repeat.
+-- Takes an attempt back: it leaves the queue. If it holds the lock already, the reply is that hold. Safe to repeat.
 --
 -- KEYS  as of acquire.lua    ARGV  1 attempt    2 life of the key in ms after a hold of 2 s
 --       3 'a' as in acquire.lua
 -- @return {'granted', now, number, us until its lease ends}, or {'busy', now, ...}: see part/holder.lua
-local key, other, whose, life = KEYS[1], KEYS[2], ARGV[1], ARGV[2]
-local time = redis.call('TIME')
-local now = time[1] * 1000000 + time[2]
-local f = redis.call('HMGET', key, 'owner', 'ends', 'number', 'label', 'crowd')
-local ends, last = tonumber(f[2] or 0), tonumber(f[3] or 0)
-local owned = ends > now
-local arrives = ARGV[3] == 'a'
--- include: open.lua
+local key, other, whose, life, arrives = KEYS[1], KEYS[2], ARGV[1], ARGV[2], ARGV[3] == 'a'
+-- include: look.lua
 local was_first = false
-if f[5] then
+if f[4] then
   local first = other and redis.call('ZRANGE', queue, 0, 0)[1]
   was_first = first and string.sub(first, 2) == whose
   many = many - redis.call('ZREM', queue, 'w' .. whose, 'r' .. whose, 'x' .. whose)
-  redis.call('HDEL', waiters, whose, whose .. ':lease', whose .. ':label')
+  redis.call('HDEL', waiters, whose)
 end
 -- Only the first hears Redisson's channel, and knows that the lock is kept: the next one has to know that, too.
 local tells = was_first and (foreign or kept)

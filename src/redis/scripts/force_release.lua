@@ -1,20 +1,14 @@
 -- SPDX-License-Identifier: MIT
--- Ends a hold for an administrator, and gives the lock to the next waiter. It ends the hold that queue.lua named, and no
--- other: a repeated request or a late copy finds that hold no more. The number is raised, so that a store that has seen a
--- later token refuses the writes of the old holder. The old holder is told. A hold of Redisson ends as well.
+-- Ends a hold for an administrator, and gives the lock to the next waiter. It ends only the hold that queue.lua named,
+-- so a repeated request or a late copy changes nothing. It raises the number, so that a store that has seen the raised
+-- token refuses writes of the old holder, and sends a message to the old holder. It can also end a hold of Redisson.
 --
 -- KEYS  as of acquire.lua
--- ARGV  1 the number of the hold; of Redisson's, which has none, '-', the last number that was granted, ' ' and whose it is
+-- ARGV  1 the number of the hold. A hold of Redisson has none: '-<last number that was granted> <owner>'
 --       2 life of the key in ms after a hold of 2 s    3 'a' as in acquire.lua
 -- @return {'freed', now} or {'none', now}
-local key, other, which, life = KEYS[1], KEYS[2], ARGV[1], ARGV[2]
-local time = redis.call('TIME')
-local now = time[1] * 1000000 + time[2]
-local f = redis.call('HMGET', key, 'owner', 'ends', 'number', 'label', 'crowd')
-local ends, last = tonumber(f[2] or 0), tonumber(f[3] or 0)
-local owned = ends > now
-local arrives = ARGV[3] == 'a'
--- include: open.lua
+local key, other, which, life, arrives = KEYS[1], KEYS[2], ARGV[1], ARGV[2], ARGV[3] == 'a'
+-- include: look.lua
 if arrives and hidden then return redis.error_reply('TRYAGAIN the readers are on their way') end
 local whose, letter
 if foreign and which == string.format('-%.0f %s', last, foreign) then

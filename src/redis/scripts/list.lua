@@ -2,10 +2,10 @@
 -- Which locks are held, which semaphores have a permit in use, or which keys are run: one page. Other clients wait for
 -- about 4 us for each key that it looks at. SCAN returns each key that is there all the while, and some of them twice.
 --
--- ARGV  1 where to go on; '0' = at the beginning    2 what the keys look like, as a pattern    3 at how many keys of the
---       database to look    4 the length of our prefix with interop=redisson; '' = without
--- @return {where to go on, key...}; '0' = this was the last page. READONLY if this server of a cluster was a master, and
---         is a replica by now
+-- ARGV  1 where to go on; '0' = at the beginning    2 what the keys look like, as a pattern    3 at how many keys of
+--       the database to look    4 the length of our prefix with interop=redisson; '' = without
+-- @return {where to go on, key...}; '0' = this was the last page. READONLY if this server of a cluster was a master,
+--         and is a replica by now
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local looks, page, bytes, replica = tonumber(ARGV[3]), nil, nil, nil
@@ -16,19 +16,19 @@ repeat
     local f = redis.pcall('HMGET', key, 'owner', 'ends', 'number', 'crowd', 'keyed')
     local held = not f.err and f[2] and f[1] and (tonumber(f[2]) or 0) > now
     if f.err and string.find(f.err, 'non local key', 1, true) then
-      -- A replica reads no key here, so its page would have no name. It is asked for its role, since Valkey 9 answers to a
-      -- write there what a master does from which the slot is on its way.
+      -- A replica reads no key here, so its page would have no name. The script asks for its role, since Valkey 9
+      -- refuses a write there in the words of a master from which the slot is on its way.
       local role = redis.pcall('INFO', 'replication')
       replica = replica or (type(role) == 'string' and string.find(role, 'role:slave', 1, true))
     elseif not f.err and f[4] and not held then
       held = (tonumber(f[4]) or 0) > now
     end
     if ARGV[4] ~= '' and not f.err then
-      -- A hold stands as long as Redisson's key if that was written for it. So does a hold of Redisson.
+      -- A hold of Redisson lasts as long as Redisson's key. So does a hold of ours for which that key was written.
       local other = string.gsub(string.sub(key, ARGV[4] + 2, -2), '%%25', '%%')
-      local fields = redis.pcall('HKEYS', other)
-      local there = not fields.err and #fields > 0 and #fields <= 64
-      for _, each in ipairs(there and fields or {}) do
+      local size = redis.pcall('HLEN', other)
+      local there = type(size) == 'number' and size > 0 and size <= 64
+      for _, each in ipairs(there and redis.call('HKEYS', other) or {}) do
         there = there and (each == 'mode' or string.find(each, '^mortise:[%w_-]+$') or string.find(each,
           '^%x%x%x%x%x%x%x%x%-%x%x%x%x%-%x%x%x%x%-%x%x%x%x%-%x%x%x%x%x%x%x%x%x%x%x%x:%d+')) ~= nil
       end
@@ -41,5 +41,5 @@ repeat
   end
   looks = math.floor(looks / 4)
 until bytes <= 131072 or looks < 1 -- a reply of twice as much is refused by its reader
-if replica then return redis.error_reply('READONLY a replica has no names to tell') end
+if replica then return redis.error_reply('READONLY a replica lists no names') end
 return page

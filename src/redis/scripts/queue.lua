@@ -1,38 +1,37 @@
 -- SPDX-License-Identifier: MIT
--- Who holds a lock, and who waits for it in order of arrival. All waiters are counted, and so many are named. What would
--- make the answer longer than a client reads is left out. Redisson's waiters are in no queue.
+-- Reports the holders of a lock, and its waiters in order of arrival. It counts all waiters, and lists some of them. It
+-- leaves out what would make the reply longer than a client reads. Redisson's waiters are in no queue.
 --
--- KEYS  as of acquire.lua    ARGV  1 how many at most, of those who wait, and of those who hold it
---       2 the number of the only hold that is meant; '' = all
+-- KEYS  as of acquire.lua    ARGV  1 how many waiters to list at most, and how many readers    2 the number of the only
+--       hold to list; '' = all
 -- @return {'held' or 'free', now, ...}: see inspect.lua; then a list of waiters, each as three items (us since it asked
 --         last, 'w' = to own the lock or 'r' = to read it, label), and one of holders, each as four items ('w' or 'r',
 --         number, us until the lease ends, label)
-local key, other, most = KEYS[1], KEYS[2], tonumber(ARGV[1])
-local time = redis.call('TIME')
-local now = time[1] * 1000000 + time[2]
-local f = redis.call('HMGET', key, 'owner', 'ends', 'number', 'label', 'crowd')
-local ends, last = tonumber(f[2] or 0), tonumber(f[3] or 0)
-local owned, arrives = ends > now, false
--- include: open.lua
+local key, other, arrives, most = KEYS[1], KEYS[2], false, tonumber(ARGV[1])
+-- include: look.lua
 local bytes, who_waits, holders = 200000, {}, {}
-for _, each in ipairs(many > 0 and redis.call('ZRANGE', queue, 0, most - 1) or {}) do
+for _, each in ipairs(many > 0 and most > 0 and redis.call('ZRANGE', queue, 0, most - 1) or {}) do
   local attempt = string.sub(each, 2)
-  local w = redis.pcall('HMGET', waiters, attempt, attempt .. ':label')
-  bytes = bytes - 48 - #(w[2] or '')
-  if w[1] and bytes > 0 then
-    who_waits[#who_waits + 1] = math.max(now - w[1], 0)
+  local its_place = redis.pcall('HGET', waiters, attempt)
+  local contact, its = string.match(type(its_place) == 'string' and its_place or '', '^(%d+) %d+ (.*)$')
+  bytes = bytes - 48 - #(its or '')
+  if contact and bytes > 0 then
+    who_waits[#who_waits + 1] = math.max(now - contact, 0)
     who_waits[#who_waits + 1] = string.sub(each, 1, 1) == 'r' and 'r' or 'w'
-    who_waits[#who_waits + 1] = w[2] or ''
+    who_waits[#who_waits + 1] = its
   end
 end
-if owned and not foreign and (ARGV[2] == '' or ARGV[2] == f[3]) then holders = {'w', tonumber(f[3]), ends - now, f[4] or ''} end
+if owned and not foreign and (ARGV[2] == '' or ARGV[2] == f[3]) then
+  holders = {'w', tonumber(f[3]), ends - now, f[5] or ''}
+end
 local ids = read > 0 and not hidden and redis.call('ZRANGE', readers, now + 1, '+inf', 'BYSCORE', 'WITHSCORES') or {}
 for i = 1, #ids, 2 do
   local its = redis.call('HMGET', notes, ids[i], ids[i] .. ':label')
   bytes = bytes - 64 - #(its[2] or '')
   if its[1] and (ARGV[2] == '' or ARGV[2] == its[1]) and #holders < 4 * most and bytes > 0 then
     local n = #holders
-    holders[n + 1], holders[n + 2], holders[n + 3], holders[n + 4] = 'r', tonumber(its[1]), ids[i + 1] - now, its[2] or ''
+    holders[n + 1], holders[n + 2] = 'r', tonumber(its[1])
+    holders[n + 3], holders[n + 4] = ids[i + 1] - now, its[2] or ''
   end
 end
 -- include: holder.lua

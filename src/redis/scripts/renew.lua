@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: MIT
--- Moves the ends of holds: of locks, permits, and runs of keys. Each is checked for attempt, number and end: a hold that
--- has lapsed does not come back. Safe to repeat.
+-- Moves the ends of holds: of locks, permits, and runs of keys. It renews a hold only if attempt and number are right
+-- and the hold has not lapsed. Safe to repeat.
 --
 -- KEYS  the locks. With interop=redisson each is followed by Redisson's key, or by its own name if it has none
--- ARGV  1 for how many ms a key is remembered after its lease    2 how many keys belong to a lock: 1, or 2 with Redisson
---       from 3 on, three for each lock: attempt, number, lease in ms
--- @return {'renewed', now, ...}, for each lock 1 = renewed, 2 = renewed, and others wait whom readers keep out,
---         0 = it is not this hold's any more, 3 = unknown, since a reader is missing: see part/open.lua
+-- ARGV  1 for how many ms a key is remembered after its lease    2 how many keys belong to a lock: 1, or 2 with
+--       Redisson    from 3 on, three for each lock: attempt, number, lease in ms
+-- @return {'renewed', now, ...}, for each lock 1 = renewed, 2 = renewed, and a client waits that its readers keep out,
+--         0 = the hold is over, 3 = unknown, since a reader is missing: see part/open.lua
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local answer, step, remembered = {'renewed', now}, tonumber(ARGV[2]), tonumber(ARGV[1])
@@ -14,14 +14,14 @@ for i = 1, #KEYS / step do
   local key, other = KEYS[(i - 1) * step + 1], step == 2 and KEYS[i * 2]
   local me, its_number, lease = ARGV[3 * i], ARGV[3 * i + 1], ARGV[3 * i + 2]
   local code, life = 0, lease + remembered
-  -- What other software has put in the place of one lock costs that hold, and no other of the batch.
+  -- If other software has replaced the key of one lock, the other locks of the batch are still renewed.
   local f = redis.pcall('HMGET', key, 'owner', 'ends', 'number', 'crowd', 'keyed')
   if f.err then
     code = 0
   elseif f[2] and tonumber(f[2]) > now and f[1] == me and f[3] == its_number then
     code = 1
     if other and other ~= key then
-      -- A hold for which Redisson's key was written stands as long as that key; another one gets the key now.
+      -- A hold for which Redisson's key was written ends with that key. For another hold the key is written now.
       local ours = redis.pcall('HEXISTS', other, 'mortise:' .. me)
       if ours ~= 1 and (f[5] == f[3] or redis.call('PTTL', other) ~= -2) then
         code = 0
@@ -39,9 +39,9 @@ for i = 1, #KEYS / step do
     end
   elseif f[4] then
     local readers, notes = key .. ':readers', key .. ':notes'
-    local before = redis.pcall('ZRANGE', readers, -1, -1, 'WITHSCORES')
-    local its_end = not before.err and tonumber(redis.call('ZSCORE', readers, me) or nil)
-    local hidden = before.err or (tonumber(f[4]) > now and tonumber(before[2] or 0) < tonumber(f[4]))
+    local longest = redis.pcall('ZRANGE', readers, -1, -1, 'WITHSCORES')
+    local its_end = not longest.err and tonumber(redis.call('ZSCORE', readers, me) or nil)
+    local hidden = longest.err or (tonumber(f[4]) > now and tonumber(longest[2] or 0) < tonumber(f[4]))
     local noted = not its_end or redis.pcall('HGET', notes, me)
     if not its_end or type(noted) ~= 'string' then
       code = (hidden or its_end) and 3 or 0
@@ -53,10 +53,10 @@ for i = 1, #KEYS / step do
       redis.call('ZADD', readers, now + lease * 1000, me)
       local latest = redis.call('ZRANGE', readers, -1, -1, 'WITHSCORES')
       if not hidden or tonumber(latest[2]) > tonumber(f[4]) then redis.call('HSET', key, 'crowd', latest[2]) end
-      -- A waiter that was silent for 3 s is as good as gone.
+      -- A waiter that was silent for 3 s does not count.
       for _, each in ipairs(redis.pcall('ZRANGE', key .. ':queue', 0, 15)) do
         local heard = redis.pcall('HGET', key .. ':waiters', string.sub(each, 2))
-        if type(heard) == 'string' and now - heard <= 3000000 then code = 2 end
+        if type(heard) == 'string' and now - string.match(heard, '^%d+') <= 3000000 then code = 2 end
       end
     end
   end

@@ -95,11 +95,12 @@ std::vector<WaiterSeen> RedisModel::waiters(std::string_view key) {
   if (set == nullptr) return all;
   for (const auto& [score, place] : set->items()) {
     const std::string attempt = place.substr(1);
-    const auto contact = field(std::string(key) + ":waiters", attempt);
+    // "<contact> <lease> <label>", of a key of Once without the lease.
+    const std::string contact = field(std::string(key) + ":waiters", attempt).value_or("");
     all.push_back({.attempt = attempt,
                    .wants = place.front(),
                    .came = static_cast<std::int64_t>(score),
-                   .asked = number_of(contact.value_or(""))});
+                   .asked = number_of(contact.substr(0, contact.find(' ')))});
   }
   return all;
 }

@@ -143,16 +143,15 @@ void RedisJudges::runs(const redis::ScriptRun& run) {
   note_question(run);
 }
 
-// Who waits has three fields next to the queue. A few are left behind if somebody deletes the
-// queue.
+// Each waiter has one field next to the queue. A few are left behind if somebody deletes the queue.
 void RedisJudges::look_at_places(const redis::ScriptRun& run) {
-  constexpr std::size_t left_behind = 30;
+  constexpr std::size_t left_behind = 10;
   if (run.keys.size() != 1 || verdict_) return;
   const std::string key(run.keys[0]);
   const redis::Value* const found = server_.value(key + ":waiters");
   const auto* const hash = found == nullptr ? nullptr : std::get_if<redis::HashValue>(&found->data);
   const std::size_t size = hash == nullptr ? 0 : hash->fields().size();
-  if (size <= 3 * server_.lock(key).waiting + left_behind) return;
+  if (size <= server_.lock(key).waiting + left_behind) return;
   verdict_ = Verdict{"debris", std::to_string(size) + " fields are left of who waited for " + key};
 }
 

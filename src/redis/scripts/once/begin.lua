@@ -46,7 +46,7 @@ local queue, waiters, place = key .. ':queue', key .. ':waiters', letter .. me
 if crowd then
   if answer then
     redis.pcall('ZREM', queue, place)
-    redis.pcall('HDEL', waiters, me, me .. ':label')
+    redis.pcall('HDEL', waiters, me)
   end
   -- include: key_waiters.lua
 end
@@ -61,7 +61,7 @@ if held or apart or (first and first ~= place) then
     local said = score
     if type(score) == 'string' then redis.call('HDEL', key, '-') end -- as in key_waiters.lua: it keeps its place
     if not apart and type(said) ~= 'table' then
-      said = redis.pcall('HSET', waiters, me, now, me .. ':label', ARGV[4])
+      said = redis.pcall('HSET', waiters, me, string.format('%.0f %s', now, ARGV[4]))
     end
     if type(said) == 'table' and not string.find(said.err, 'non local key', 1, true) then return said end
     word = (apart or type(said) == 'table') and 'apart' or 'queued'
@@ -83,7 +83,7 @@ end
 
 if first or (crowd and type(redis.pcall('ZSCORE', queue, place)) == 'string') then
   redis.pcall('ZREM', queue, place)
-  redis.pcall('HDEL', waiters, me, me .. ':label')
+  redis.pcall('HDEL', waiters, me)
 end
 number = math.max(tonumber(number or 0) + 1, now)
 -- A waiter may still ask for that outcome by its number, and it stands again if this run is undone.

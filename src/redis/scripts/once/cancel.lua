@@ -17,7 +17,7 @@ local outcome = last_of == number and till and tonumber(till) > now and last
 if crowd then
   local queue, waiters = key .. ':queue', key .. ':waiters'
   redis.pcall('ZREM', queue, 'f' .. ARGV[1], 'n' .. ARGV[1], 'a' .. ARGV[1])
-  redis.pcall('HDEL', waiters, ARGV[1], ARGV[1] .. ':label')
+  redis.pcall('HDEL', waiters, ARGV[1])
   -- include: key_waiters.lua
   if apart then return redis.error_reply('TRYAGAIN the queue is at another server') end
   many = redis.pcall('ZCARD', queue)

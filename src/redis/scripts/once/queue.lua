@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Who runs a key, and who waits for it, in order of arrival. A reply that would be longer than a client reads names
--- fewer waiters.
+-- Reports the runner of a key, and its waiters in order of arrival. It lists fewer of them if the reply would be longer
+-- than a client reads.
 --
 -- KEYS  1 the key
 -- ARGV  1 how many waiters at most
@@ -15,11 +15,11 @@ local held, list, bytes = ends and tonumber(ends) > now, {}, 200000
 local waiting = most > 0 and redis.call('ZRANGE', queue, 0, most - 1) or {}
 for i, each in ipairs(waiting) do
   local attempt = string.sub(each, 2)
-  local its = redis.pcall('HMGET', waiters, attempt, attempt .. ':label')
-  local silence, its_label = now - math.abs(tonumber(its[1] or 0)), its[2] or ''
+  local its_place = redis.pcall('HGET', waiters, attempt)
+  local contact, its_label = string.match(type(its_place) == 'string' and its_place or '0 ', '^%-?(%d+) (.*)$')
   bytes = bytes - #its_label - 40
   if bytes < 0 then break end
-  list[3 * i - 2], list[3 * i - 1], list[3 * i] = math.max(silence, 0), 'w', its_label
+  list[3 * i - 2], list[3 * i - 1], list[3 * i] = math.max(now - contact, 0), 'w', its_label
 end
 return {held and 'held' or 'free', now, held and ends - now or 0, 0, tonumber(number or 0), redis.call('ZCARD', queue),
   held and label or '', list}

@@ -6,12 +6,12 @@
 -- One script looks at 64 waiters without success at most, and lets in 256 readers. A waiter gets the lock for 2 s at
 -- most. Its first renewal confirms that. The attempt `me` is next without a message: it has an answer.
 --
--- Before: all of take.lua. After: owned, ends, read, last, f as they are now; mine: the number of the hold that `me` got;
--- gone: how many waiters were removed; all: the script has looked at every waiter.
+-- Before: all of take.lua. After: owned, ends, read, last, f as they are now; mine: the number of the hold that `me`
+-- got; gone: how many waiters were removed; all: the script has looked at every waiter.
 local looked, passed, gone, let_in, size, grew = 0, 0, 0, 0, 1, 0
 local at_once = place and not kept and (barges or (many == 0 and not owned))
 local stop = kept and not tells
-while not stop and looked < 64 and (tells or at_once or (not owned and read < room)) do
+while not stop and looked < 64 and (tells or at_once or (not owned and read < limit)) do
   local front = at_once and {place, 0} or
     many > 0 and redis.call('ZRANGE', queue, passed, passed + size - 1, 'WITHSCORES') or {}
   local queued = front[1] and not at_once
@@ -24,22 +24,26 @@ while not stop and looked < 64 and (tells or at_once or (not owned and read < ro
   for i = 1, #front, 2 do
     local attempt, wants = string.sub(front[i], 2), string.sub(front[i], 1, 1)
     local asks, reads = front[i] == place, wants == 'r'
-    if looked == 64 or (not tells and ((owned and not (beside and asks)) or read >= room)) then
+    if looked == 64 or (not tells and ((owned and not (beside and asks)) or read >= limit)) then
       stop = true
       break
     end
-    local w = asks and {now, lease, label} or
-      redis.pcall('HMGET', waiters, attempt, attempt .. ':lease', attempt .. ':label')
-    if w.err and string.find(w.err, 'non local key', 1, true) then
+    local its_place = not asks and redis.pcall('HGET', waiters, attempt)
+    if type(its_place) == 'table' and string.find(its_place.err, 'non local key', 1, true) then
       apart, all, stop = true, true, true
       break
     end
+    local contact, its_lease, its_label = now, lease, label
+    if not asks then
+      its_place = type(its_place) == 'string' and its_place or ''
+      contact, its_lease, its_label = string.match(its_place, '^(%d+) (%d+) (.*)$')
+      its_lease = math.min(its_lease or 0, 2000)
+    end
     local inbox, heard = string.match(key, '^[^{]*') .. 'inbox:' .. string.sub(attempt, 1, 16), asks and 1
-    local its_lease = asks and lease or math.min(tonumber(w[2] or 0), 2000)
     local its_number = math.max(last + 1, now)
-    if not w[1] or now - w[1] > 3000000 then
+    if not contact or now - contact > 3000000 then
       redis.call('ZREM', queue, front[i])
-      redis.call('HDEL', waiters, attempt, attempt .. ':lease', attempt .. ':label')
+      redis.call('HDEL', waiters, attempt)
       looked, gone, many = looked + 1, gone + 1, many - 1
     elseif not tells and not reads and read > 0 then
       stop = true
@@ -51,7 +55,8 @@ while not stop and looked < 64 and (tells or at_once or (not owned and read < ro
       looked, passed = looked + 1, passed + 1
       if stop then break end
     else
-      -- First a write that the server may refuse: then it refuses none of those that follow the message.
+      -- A write comes before the message. If the server refuses it (out of memory), nothing has changed. If not, the
+      -- server accepts the writes behind the message.
       if queued then redis.call('ZREM', queue, front[i]) end
       -- A new key would meet one that is still to come.
       local comes = reads and arrives and (redis.call('PTTL', readers) == -2 or redis.call('PTTL', notes) == -2)
@@ -72,12 +77,12 @@ while not stop and looked < 64 and (tells or at_once or (not owned and read < ro
         last = its_number
         if asks then mine, tells = last, false end
         if reads then
-          redis.call('HSET', notes, attempt, last, attempt .. ':label', w[3])
+          redis.call('HSET', notes, attempt, last, attempt .. ':label', its_label)
           read, let_in, grew = read + 1, let_in + 1, math.max(grew, now + its_lease * 1000)
         else
           local before = ends
-          owned, ends, f[1], f[3], f[4] = true, now + its_lease * 1000, attempt, last, w[3]
-          redis.call('HSET', key, 'owner', attempt, 'ends', ends, 'number', last, 'label', w[3])
+          owned, ends, f[1], f[3], f[5] = true, now + its_lease * 1000, attempt, last, its_label
+          redis.call('HSET', key, 'owner', attempt, 'ends', ends, 'number', last, 'label', its_label)
           if wants == 'x' then
             redis.call('HSET', key, 'keyed', last)
             redis.call('HSET', other, 'mortise:' .. attempt, 1)
@@ -85,10 +90,12 @@ while not stop and looked < 64 and (tells or at_once or (not owned and read < ro
           end
           -- The hold before had the key live for longer than that.
           local lives = life + math.max(0, math.ceil((last - now) / 1000))
-          if (before < ends or last > now) and redis.call('PTTL', key) < lives then redis.call('PEXPIRE', key, lives) end
+          if (before < ends or last > now) and redis.call('PTTL', key) < lives then
+            redis.call('PEXPIRE', key, lives)
+          end
         end
         if queued then
-          redis.call('HDEL', waiters, attempt, attempt .. ':lease', attempt .. ':label')
+          redis.call('HDEL', waiters, attempt)
           gone, many = gone + 1, many - 1
         end
       else

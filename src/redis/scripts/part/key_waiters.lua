@@ -4,8 +4,8 @@
 -- got an L and does not ask for 1 s lets others pass. So does one whose client is not connected.
 --
 -- A member of `queue` is a letter and the attempt. A waiter runs a key that has an outcome: f after a failure, n never,
--- a always. The hash `waiters` has the time of each attempt's last question, negative
--- after a message, and `<attempt>:label`. One script looks at 8 waiters, and at 256 if the key is free.
+-- a always. The hash `waiters` has for each attempt the time of its last question (negative after a message), a space
+-- and its label. One script looks at 8 waiters, and at 256 if the key is free.
 --
 -- In a cluster the slot of a key may be on its way to another server, key by key. Then the queue may be there already.
 -- A queue of another type, which other software has put there, counts as empty.
@@ -14,14 +14,15 @@
 --   arrives: the slot of the key is on its way to this server.
 -- After: first: the member that is to run the key next (while it is held, the first one that is alive);
 --   apart: the queue may be at another server.
-local line, attempts, gone, fields = redis.pcall('ZRANGE', queue, 0, held and 7 or 255), {}, {}, {}
+local line, attempts, gone, silent = redis.pcall('ZRANGE', queue, 0, held and 7 or 255), {}, {}, {}
 for i, each in ipairs(line) do attempts[i] = string.sub(each, 2) end
-local contacts = line[1] and redis.pcall('HMGET', waiters, unpack(attempts)) or line
-apart = contacts.err and string.find(contacts.err, 'non local key', 1, true)
+local places = line[1] and redis.pcall('HMGET', waiters, unpack(attempts)) or line
+apart = places.err and string.find(places.err, 'non local key', 1, true)
 apart = apart or (arrives and (not line[1] or redis.call('PTTL', waiters) == -2))
-if contacts.err or apart then line = {} end
+if places.err or apart then line = {} end
 for i, each in ipairs(line) do
-  local letter, attempt, contact = string.sub(each, 1, 1), attempts[i], tonumber(contacts[i] or 0)
+  local letter, attempt = string.sub(each, 1, 1), attempts[i]
+  local contact = tonumber(string.match(places[i] or '0', '^%-?%d+'))
   local silence = now - math.abs(contact) -- less than 0 after the clock was set back
   local inbox = string.match(key, '^[^{]*') .. 'inbox:' .. string.sub(attempt, 1, 16)
   local answered = not held and outcome and (letter == 'n' or (letter == 'f' and outcome == 'Y'))
@@ -29,7 +30,7 @@ for i, each in ipairs(line) do
     first = first or each
   elseif answered or silence > 3000000 then
     if answered then redis.pcall('PUBLISH', inbox, 'D ' .. attempt .. ' ' .. number .. ' ' .. key) end
-    gone[#gone + 1], fields[#fields + 1], fields[#fields + 2] = each, attempt, attempt .. ':label'
+    gone[#gone + 1], silent[#silent + 1] = each, attempt
   elseif held then
     first = first or each
   elseif not first and contact < 0 then
@@ -39,13 +40,13 @@ for i, each in ipairs(line) do
     if type(listeners) == 'number' and listeners > 0 then
       -- A HDEL is never refused, and Redis accepts each write after it, also without memory. No field is named `-`.
       redis.call('HDEL', key, '-')
-      redis.call('HSET', waiters, attempt, -now)
+      redis.call('HSET', waiters, attempt, string.format('-%.0f', now) .. string.match(places[i], ' .*$'))
       first = each
     end
   end
 end
 if gone[1] then
   redis.call('ZREM', queue, unpack(gone))
-  redis.call('HDEL', waiters, unpack(fields))
+  redis.call('HDEL', waiters, unpack(silent))
 end
 if not line[1] and not apart then redis.call('HDEL', key, 'crowd') end

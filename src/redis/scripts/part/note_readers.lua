@@ -20,9 +20,9 @@ if grew > 0 then
   for _, each in ipairs({key, readers, notes}) do
     if redis.call('PTTL', each) < lives then redis.call('PEXPIRE', each, lives) end
   end
-elseif all and f[5] and read == 0 and many == 0 and not apart and last == tonumber(f[3] or 0) then
+elseif all and f[4] and read == 0 and many == 0 and not apart and last == tonumber(f[3] or 0) then
   -- No client waits or reads: the next one takes the lock without a look at the other keys. But if a reader beside the
   -- last owner had a larger number, that stays in `last`, so that a repeated release of the owner finds its own.
   redis.call('HDEL', key, 'crowd', 'last')
-  f[5], shared = false, 0
+  f[4], shared = false, 0
 end

@@ -6,20 +6,21 @@
 -- A lock with no queue here (`apart`) is taken as one without waiters. With readers that are not here (`hidden`) it is
 -- held until the time in its hash. A hash that is not here was not there either: then there are no other keys.
 --
--- Before: key, other, now, f (owner, ends, number, label, crowd), ends, last, owned.
+-- Before: key, other, now, f (owner, ends, number, crowd, label), ends, last, owned.
 -- After: the same as they count (a hold of Redisson is owned, by an owner without a name), and
---   shared: when the last lease of a reader ends. The field `crowd` says that: 0 = there may be waiters, but no readers;
---     without the field there are neither, and the other keys need no look
---   many: how many wait; read, room: how many readers hold the lock, and how many may (no limit unless it is a semaphore)
+--   shared: when the last lease of a reader ends. That is the field `crowd`: 0 = there may be waiters, but no readers.
+--     Without the field there are neither, and the other keys need no look
+--   many: how many wait
+--   read, limit: how many readers hold the lock, and how many may (any number unless it is a semaphore)
 --   last: the largest number that was granted: a reader beside the owner may have a larger one than the owner
 --   foreign: whose hold of Redisson's it is; kept: the lock is free, and reserved for Redisson
 local queue, waiters, readers, notes = key .. ':queue', key .. ':waiters', key .. ':readers', key .. ':notes'
-local read, room, many, shared, apart, hidden = 0, math.huge, 0, tonumber(f[5] or 0), false, false
+local read, limit, many, shared, apart, hidden = 0, math.huge, 0, tonumber(f[4] or 0), false, false
 local foreign, kept, hearer = nil, false, nil
-arrives = arrives and (f[3] or f[5])
-if f[5] then
+arrives = arrives and (f[3] or f[4])
+if f[4] then
   local g = redis.call('HMGET', key, 'last', 'permits')
-  last, room = math.max(last, tonumber(g[1] or 0)), tonumber(g[2] or room)
+  last, limit = math.max(last, tonumber(g[1] or 0)), tonumber(g[2] or limit)
   many = redis.pcall('ZCARD', queue)
   if type(many) == 'table' then apart, many = string.find(many.err, 'non local key', 1, true), 0 end
   apart = apart or (arrives and (many == 0 or redis.call('PTTL', waiters) == -2))
@@ -33,7 +34,7 @@ if shared > 0 then
   if not latest.err and not hidden then
     read = redis.call('ZCOUNT', readers, now + 1, '+inf')
   elseif hidden and shared > now then
-    read = math.min(room, 1000000)
+    read = math.min(limit, 1000000)
   end
 end
 if other then

@@ -27,7 +27,7 @@ local all = many == 0
 if mine then
   if beside and rank then
     redis.call('ZREM', queue, place)
-    redis.call('HDEL', waiters, me, me .. ':lease', me .. ':label')
+    redis.call('HDEL', waiters, me)
   end
   answer = {'granted', now, mine, lease * 1000}
 elseif place then
@@ -47,16 +47,16 @@ elseif place then
       else
         redis.call('PEXPIRE', queue, 10000)
         many, rank = many + 1, back[1] and redis.call('ZRANK', queue, place) or 0
-        if not f[5] then redis.call('HSET', key, 'crowd', 0) end
+        if not f[4] then redis.call('HSET', key, 'crowd', 0) end
         if last == 0 then redis.call('PEXPIRE', key, life) end
       end
     end
     if not apart then
-      apart = type(redis.pcall('HSET', waiters, me, now, me .. ':lease', lease, me .. ':label', label)) == 'table'
+      apart = type(redis.pcall('HSET', waiters, me, string.format('%.0f %s %s', now, lease, label))) == 'table'
       if not apart then redis.call('PEXPIRE', waiters, 10000) end
     end
   end
-  -- It has no place in the queue, and asks again soon.
+  -- 'apart': the attempt has no place in the queue. Its client asks again soon.
   if waits == '1' and word == 'busy' or apart and word == 'queued' then word = 'apart' end
   -- include: holder.lua
   -- One script looks at so many waiters at most. If it has removed some, the next one gets further: it asks at once.
