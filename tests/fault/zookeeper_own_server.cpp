@@ -16,6 +16,9 @@ class OwnZooKeeper final : public OwnServer {
   [[nodiscard]] LockOptions hold(std::chrono::milliseconds /*lease*/) const override { return {}; }
   void kill() override { server_.kill(); }
   void start() override { server_.start(); }
+  [[nodiscard]] std::chrono::nanoseconds start_took() const override {
+    return server_.start_took();
+  }
   void stop() override { server_.stop(); }
   void resume() override { server_.resume(); }
   int cut(std::uint64_t /*dice*/) override { return 0; }  // it cannot without ending the session

@@ -230,12 +230,14 @@ bool ZooKeeperServer::launch() {
   process_ = model::Process::spawn(java_program, arguments());
   if (options_.member != 0) return true;
   bool up = false;
+  const auto began = std::chrono::steady_clock::now();
   const bool decided = eventually(
       [&] {
         up = answers();
         return up || !runs();
       },
       zookeeper_start_limit);
+  start_took_ = std::chrono::steady_clock::now() - began;
   if (up) return true;
   if (!decided) {
     process_.kill();

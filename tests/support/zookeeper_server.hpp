@@ -107,6 +107,9 @@ class ZooKeeperServer {
   /// Has the next sequential child of a node get this number.
   void set_sequence(const std::string& path, std::int64_t next);
 
+  /// How long its last start took, until it answered.
+  [[nodiscard]] std::chrono::nanoseconds start_took() const noexcept { return start_took_; }
+
   /// What it has written to its log since it was started last.
   [[nodiscard]] std::string log() const;
 
@@ -131,6 +134,7 @@ class ZooKeeperServer {
   model::TemporaryDirectory directory_;
   std::uint16_t port_ = 0;
   std::uint16_t secure_port_ = 0;
+  std::chrono::nanoseconds start_took_{0};
   // Last, so that the server is dead before its directory goes.
   model::Process process_;
 };
