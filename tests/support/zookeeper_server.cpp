@@ -21,18 +21,12 @@ namespace mortise::test {
 namespace {
 
 constexpr std::chrono::seconds zookeeper_start_limit{30};
-constexpr const char* jar_folder = "/usr/share/java/";
-constexpr const char* needed_jars[] = {"slf4j-simple.jar", "zookeeper.jar"};  // names the others
-// Of Netty's it names some; what those need it does not.
-constexpr const char* secure_jars[] = {"netty-codec.jar", "netty-resolver.jar",
-                                       "netty-transport-native-unix-common.jar"};
-
-std::string class_path() {
-  std::string out = MORTISE_BIN_DIR "/java";
-  for (const char* const jar : needed_jars) out.append(":").append(jar_folder).append(jar);
-  for (const char* const jar : secure_jars) out.append(":").append(jar_folder).append(jar);
-  return out;
-}
+constexpr const char* needed_jars[] = {"/usr/share/java/slf4j-simple.jar",
+                                       "/usr/share/java/zookeeper.jar"};  // brings Netty
+// Made with the tests: see java/CMakeLists.txt.
+constexpr const char* java_arguments = MORTISE_BIN_DIR "/java/zookeeper.args";
+constexpr const char* class_archive = MORTISE_BIN_DIR "/java/zookeeper.jsa";
+constexpr const char* helper_jar = MORTISE_BIN_DIR "/java/servers.jar";
 
 }  // namespace
 
@@ -141,12 +135,7 @@ std::string ZooKeeperServer::log() const { return text_of(directory_.file("log")
 std::string ZooKeeperServer::missing() {
   if (::access(java_program, X_OK) != 0) return java_program;
   for (const char* const jar : needed_jars) {
-    if (!std::filesystem::exists(std::string(jar_folder) + jar))
-      return std::string(jar_folder) + jar;
-  }
-  for (const char* const jar : secure_jars) {
-    if (!std::filesystem::exists(std::string(jar_folder) + jar))
-      return std::string(jar_folder) + jar;
+    if (!std::filesystem::exists(jar)) return jar;
   }
   return {};
 }
@@ -154,7 +143,7 @@ std::string ZooKeeperServer::missing() {
 std::string ZooKeeperServer::missing_handle() {
   if (std::string lack = missing(); !lack.empty()) return lack;
   // It is compiled with the tests, where there is a compiler.
-  return std::filesystem::exists(MORTISE_BIN_DIR "/java/HandledServer.class") ? "" : "javac";
+  return std::filesystem::exists(helper_jar) ? "" : "javac";
 }
 
 void ZooKeeperServer::write_configuration() const {
@@ -196,13 +185,9 @@ void ZooKeeperServer::write_security(std::ostream& file) const {
 }
 
 std::vector<std::string> ZooKeeperServer::arguments() const {
-  // What starts soon and stays small; and a log of 64 MB would be allocated at the start. What a
-  // killed process has written the kernel keeps, so nothing is gained by waiting for the disk.
-  std::vector<std::string> out{"-Xshare:auto",
-                               "-XX:TieredStopAtLevel=1",
-                               "-XX:+UseSerialGC",
-                               "-XX:-UsePerfData",
-                               "-Xmx256m",
+  // A log of 64 MB would be allocated at the start. What a killed process has written the kernel
+  // keeps, so nothing is gained by waiting for the disk.
+  std::vector<std::string> out{std::string("@") + java_arguments,
                                "-Dzookeeper.preAllocSize=1024",
                                "-Dzookeeper.forceSync=no",
                                "-Dzookeeper.jmx.log4j.disable=true",
@@ -211,7 +196,9 @@ std::vector<std::string> ZooKeeperServer::arguments() const {
                                "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
                                "-Dorg.slf4j.simpleLogger.logFile=" + directory_.file("log")};
   out.insert(out.end(), options_.jvm.begin(), options_.jvm.end());
-  out.insert(out.end(), {"-cp", class_path()});
+  if (std::filesystem::exists(class_archive)) {
+    out.push_back(std::string("-XX:SharedArchiveFile=") + class_archive);
+  }
   if (options_.handled) {
     out.insert(out.end(), {"HandledServer", directory_.file("handle")});
   } else {
