@@ -26,6 +26,8 @@ using namespace std::chrono_literals;
 using contract::Record;
 using contract::Worker;
 using test::answer_time;
+using test::comes;
+using test::comes_within;
 using test::duration_of;
 using test::eventually;
 using test::happens_within;
@@ -75,28 +77,6 @@ class Party {
   Lock lock_;
   Worker worker_;
 };
-
-/// @return whether the future has come within the time, which counts as that of `eventually()`
-/// does.
-template <class Result>
-[[nodiscard]] bool comes(const std::future<Result>& future,
-                         std::chrono::nanoseconds within = patience) {
-  if (within <= 0ns || within >= patience) {
-    return future.wait_for(within) == std::future_status::ready;
-  }
-  test::OwnTimeLimit limit(within, patience);
-  do {
-    if (future.wait_until(limit.until()) == std::future_status::ready) return true;
-  } while (!limit.is_over());
-  return future.wait_for(0s) == std::future_status::ready;
-}
-
-/// @return whether the future has come within this time of the clock: for what must not happen.
-template <class Result>
-[[nodiscard]] bool comes_within(const std::future<Result>& future,
-                                std::chrono::nanoseconds within) {
-  return future.wait_for(within) == std::future_status::ready;
-}
 
 /// @return what the call throws; clear where it throws nothing of the library's.
 template <class Callable>

@@ -29,6 +29,7 @@ namespace mortise::contract {
 using namespace std::chrono_literals;
 using test::answer_time;
 using test::best_of;
+using test::comes;
 using test::duration_of;
 using test::eventually;
 using test::own_duration_of;

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <future>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -53,6 +54,28 @@ template <class Condition>
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   return true;
+}
+
+/// @return whether the future is ready within the time, which counts as that of `eventually()`.
+template <class Result>
+[[nodiscard]] bool comes(const std::future<Result>& future,
+                         std::chrono::nanoseconds within = patience) {
+  constexpr std::chrono::nanoseconds none{0};
+  if (within <= none || within >= patience) {
+    return future.wait_for(within) == std::future_status::ready;
+  }
+  OwnTimeLimit limit(within, patience);
+  do {
+    if (future.wait_until(limit.until()) == std::future_status::ready) return true;
+  } while (!limit.is_over());
+  return future.wait_for(none) == std::future_status::ready;
+}
+
+/// @return whether the future is ready within this time of the clock. For what must not happen.
+template <class Result>
+[[nodiscard]] bool comes_within(const std::future<Result>& future,
+                                std::chrono::nanoseconds within) {
+  return future.wait_for(within) == std::future_status::ready;
 }
 
 /// Something that happens once.
