@@ -66,7 +66,7 @@ class Proxy {
   std::size_t freeze(bool on, Connections which = Connections::all);
   /// Every piece comes so much later, in order.
   void delay(Duration least, Duration most, Direction where = Direction::both);
-  /// Replies arrive byte by byte, with so much time between; 0: as a whole again.
+  /// Replies arrive byte by byte, one in each interval on average; 0: as a whole again.
   void drip(Duration interval);
   /// No faults any more: what is kept is delivered, what is delayed keeps its delay.
   void heal();

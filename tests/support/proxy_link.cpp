@@ -346,12 +346,15 @@ bool ProxyLink::send(Lane& lane, int fd) {
   if (bytes.empty()) return true;
   const auto interval = network_->faults.drip;
   const bool drips = &lane == &to_client_ && interval.count() > 0;
+  // From when this byte was due: a proxy that waited for a processor catches up, so a loaded
+  // machine does not make the network slower.
+  const auto next = due(lane) + interval;
   const ssize_t sent =
       ::send(fd, bytes.data(), drips ? 1 : bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   if (sent >= 0) {
     bytes.erase(0, static_cast<std::size_t>(sent));
     lane.bytes -= static_cast<std::size_t>(sent);
-    lane.next_byte = drips ? Clock::now() + interval : Clock::time_point{};
+    lane.next_byte = drips ? next : Clock::time_point{};
     return true;
   }
   if (errno == EINTR) return true;
