@@ -36,7 +36,7 @@ KeyChronicle play_keys(HistoryBackend backend, Workload workload, const Adversit
   }
   Stage stage(backend.under_test, workload, time, seed, length);
   KeyChronicle chronicle;
-  chronicle.holds = play(stage, backend, adversity, length);
+  chronicle.holds = play(stage, backend, adversity, length, backend.fewest_grants(length) / 4);
   chronicle.keys = check_keys(book, repeat_of_key);
   chronicle.surprises = stage.tally->surprises.load();
   chronicle.lost_early = stage.tally->lost_early.load();

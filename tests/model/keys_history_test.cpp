@@ -31,8 +31,7 @@ void KeyHistories::expect_good_keys(const Workload& workload, const Adversity& a
   EXPECT_EQ(chronicle.surprises, 0U);
   EXPECT_EQ(chronicle.healed, chronicle.holds.to_be_healed);
   EXPECT_TRUE(adversity.robbed || chronicle.lost_early == 0) << chronicle.lost_early;
-  EXPECT_GE(chronicle.keys.runs,
-            ground().fewest_grants_a_second * static_cast<std::uint64_t>(length.count()) / 4000)
+  EXPECT_GE(chronicle.keys.runs, ground().fewest_grants(length) / 4)
       << "too few runs to prove anything";
   EXPECT_GT(chronicle.keys.successes, 0U);
   EXPECT_GT(chronicle.keys.told, 0U);

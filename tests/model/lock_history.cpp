@@ -18,6 +18,8 @@ using namespace std::chrono_literals;
 using contract::Hook;
 
 constexpr std::chrono::seconds patience_with_nobody{5};
+// A run without enough grants takes this many times its length at most.
+constexpr int longest_run = 5;
 
 // Makes the time of a run by hand pass.
 class Ticker {
@@ -62,9 +64,15 @@ class Director {
     if (adversity.disturbances) add_disturbances();
   }
 
-  void direct(std::chrono::milliseconds length) {
-    const std::int64_t until = monotonic_ns() + std::chrono::nanoseconds(length).count();
-    while (monotonic_ns() < until) {
+  void direct(std::chrono::milliseconds length, std::uint64_t enough) {
+    const std::int64_t began = monotonic_ns();
+    const std::int64_t until = began + std::chrono::nanoseconds(length).count();
+    const std::int64_t latest = began + std::chrono::nanoseconds(length * longest_run).count();
+    const auto goes_on = [&] {
+      const std::int64_t now = monotonic_ns();
+      return now < until || (now < latest && stage_.tally->grants.load() < enough);
+    };
+    while (goes_on()) {
       stage_.time.sleep(dice_.between(20ms, 120ms));
       if (!faults_.empty()) bring_about(draw());
     }
@@ -202,7 +210,7 @@ std::string figures_of(const Stage& stage, const Chronicle& chronicle) {
 }  // namespace
 
 Chronicle play(Stage& stage, const HistoryBackend& backend, const Adversity& adversity,
-               std::chrono::milliseconds length) {
+               std::chrono::milliseconds length, std::uint64_t enough) {
   Chronicle chronicle;
   chronicle.to_be_healed = std::uint64_t{stage.workload.processes} * stage.workload.threads *
                            (stage.workload.player ? 1 : stage.workload.names);
@@ -218,7 +226,7 @@ Chronicle play(Stage& stage, const HistoryBackend& backend, const Adversity& adv
     cast->begin();
     Director director(stage, backend, *cast, chronicle);
     director.choose(adversity);
-    director.direct(length);
+    director.direct(length, enough);
     chronicle.cast_trouble = cast->end();
   }
   chronicle.report = check(stage.history, {.names = stage.names,

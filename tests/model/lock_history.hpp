@@ -39,6 +39,10 @@ struct HistoryBackend {
   std::chrono::milliseconds short_run{2500};  // time for most of its faults
   // Fewer say nothing. Outages, pauses and slow machines are in it.
   std::uint64_t fewest_grants_a_second = 20;
+  // @return the fewest for a run of that length
+  [[nodiscard]] std::uint64_t fewest_grants(std::chrono::milliseconds length) const {
+    return fewest_grants_a_second * static_cast<std::uint64_t>(length.count()) / 1000;
+  }
 
   [[nodiscard]] bool has(const Need& need) const { return under_test.has(need); }
 };
@@ -70,9 +74,10 @@ struct Chronicle {
 };
 
 // Runs `length` of faults, and then the end. `time` is the time of the stage; where it is by hand,
-// it passes while the run lasts, about thirty times as fast as the real one.
+// it passes while the run lasts, about thirty times as fast as the real one. On a loaded machine
+// the faults go on until the clients had `enough` grants, for at most five times the length.
 Chronicle play(Stage& stage, const HistoryBackend& backend, const Adversity& adversity,
-               std::chrono::milliseconds length);
+               std::chrono::milliseconds length, std::uint64_t enough = 0);
 
 // MORTISE_HISTORY_SECONDS, or a minute.
 [[nodiscard]] std::chrono::seconds length_of_long_runs();

@@ -43,7 +43,8 @@ Workload Histories::workload() const {
 void Histories::expect_good(const Workload& workload, const Adversity& adversity, StoryTime& time,
                             std::chrono::milliseconds length) {
   Stage stage(ground().under_test, workload, time, test_seed(), length);
-  const Chronicle chronicle = play(stage, ground(), adversity, length);
+  const std::uint64_t enough = ground().fewest_grants(length);
+  const Chronicle chronicle = play(stage, ground(), adversity, length, enough);
   std::cout << chronicle.figures << '\n';
   EXPECT_TRUE(chronicle.report.ok()) << chronicle.report.text();
   EXPECT_EQ(first_stale(chronicle.writes), chronicle.writes.size());
@@ -54,9 +55,7 @@ void Histories::expect_good(const Workload& workload, const Adversity& adversity
     EXPECT_EQ(stage.tally->lost_early.load(), 0U);
     EXPECT_EQ(stage.tally->refused_while_held.load(), 0U);
   }
-  EXPECT_GE(chronicle.report.counts.granted,
-            ground().fewest_grants_a_second * static_cast<std::uint64_t>(length.count()) / 1000)
-      << "too few grants to prove anything";
+  EXPECT_GE(chronicle.report.counts.granted, enough) << "too few grants to prove anything";
   EXPECT_TRUE(workload.permits != 0 || !chronicle.writes.empty());
   EXPECT_GT(chronicle.crashes + chronicle.troubles, 0U);
   if (adversity.pauses && stage.has(Hook::processes)) {
