@@ -13,7 +13,7 @@ class RedisShortage : public RedisTest {
   /// @param step one of so many allocations fails
   void play(const std::string& step) {
     test::expect_no_harm_by_shortage("redis_shortage", {std::to_string(server().port()), step},
-                                     100s);
+                                     600s);
   }
 };
 using RedisShortageLong = RedisShortage;

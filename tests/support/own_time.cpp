@@ -16,6 +16,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+bool servers_of_parent = false;
+
 // Nothing if the kernel does not count it, or the thread has ended.
 std::chrono::nanoseconds waited_by(const fs::path& thread) {
   std::ifstream file(thread / "schedstat");
@@ -63,17 +65,25 @@ Waits waits_for_processors() {
   Waits waits;
   std::error_code ignored;
   const fs::path own_program = fs::read_symlink(process(::getpid()) / "exe", ignored);
-  for_threads(::getpid(), [&](pid_t id, const fs::path& thread) {
-    const auto waited = waited_by(thread);
-    if (waited.count() >= 0) waits.own[id] = waited;
-    std::ifstream children(thread / "children");
+  const auto add_servers = [&](const fs::path& of_thread) {
+    std::ifstream children(of_thread / "children");
     for (pid_t child = 0; children >> child;) {
       if (fs::read_symlink(process(child) / "exe", ignored) == own_program) continue;
       add_with_children(child, waits.servers[child]);
     }
+  };
+  for_threads(::getpid(), [&](pid_t id, const fs::path& thread) {
+    const auto waited = waited_by(thread);
+    if (waited.count() >= 0) waits.own[id] = waited;
+    add_servers(thread);
   });
+  if (servers_of_parent) {
+    for_threads(::getppid(), [&](pid_t /*id*/, const fs::path& thread) { add_servers(thread); });
+  }
   return waits;
 }
+
+void count_servers_of_parent() noexcept { servers_of_parent = true; }
 
 std::chrono::nanoseconds waited_between(const Waits& before, const Waits& after) {
   std::chrono::nanoseconds all = longest_between(before.own, after.own);

@@ -41,6 +41,9 @@ struct Waits {
       servers;  ///< of each program that this process started, and of its children
 };
 [[nodiscard]] Waits waits_for_processors();
+/// From now on the servers that this program's parent started count as well. For a program that a
+/// test starts with the test's servers.
+void count_servers_of_parent() noexcept;
 
 /// @return how long the longest waiting thread of this process and of each server waited between
 /// the two moments, in sum: a request goes from one to the next, so they wait one after the other.
