@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Part of every test program: MORTISE_MUTANT=redis.push_by_attempt has the library make that
-// mistake from the start, so that one can see which test finds it (tests/mutants.sh). A name that
+// mistake from the start, so that one can see which test finds it (tests/mutants.py). A name that
 // does not exist ends the program, because a mistake that is not made is found by no test.
 #include "base/mutant.hpp"
 
