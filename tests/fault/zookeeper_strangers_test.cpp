@@ -158,16 +158,22 @@ TEST_F(ZooKeeperContainers, ThatAreReapedBetweenTwoAcquisitionsAreMadeAnew) {
 TEST_F(ZooKeeperContainers, ThatAreReapedAllTheTimeCostNoLock) {
   have_own({.jvm = {"-Dznode.container.checkIntervalMs=5"}});
   constexpr int workers = 3;
+  constexpr int enough = 51;
   std::atomic<int> inside{0};
   std::atomic<int> grants{0};
   std::vector<std::thread> threads;
   threads.reserve(workers);
-  const auto until = std::chrono::steady_clock::now() + 2s;
+  // A loaded machine takes longer for as many.
+  const auto began = std::chrono::steady_clock::now();
+  const auto goes_on = [&] {
+    const auto passed = std::chrono::steady_clock::now() - began;
+    return passed < 2s || (grants.load() < enough && passed < patience);
+  };
   for (int i = 0; i < workers; ++i) {
     threads.emplace_back([&] {
       Client mine = client();
       Lock lock = mine.make_lock("a");
-      while (std::chrono::steady_clock::now() < until) {
+      while (goes_on()) {
         std::error_code error;
         if (!lock.try_lock_for(patience, error)) {
           ADD_FAILURE() << error.message();
@@ -183,7 +189,7 @@ TEST_F(ZooKeeperContainers, ThatAreReapedAllTheTimeCostNoLock) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  EXPECT_GT(grants.load(), 50);
+  EXPECT_GE(grants.load(), enough);
   expect_free("a");
 }
 
