@@ -203,7 +203,7 @@ bool enter_and_leave(const std::string& inside, int places) {
 // by himself as often as that.
 TEST_F(ZooKeeperOtherPermits, SixProcessesHaveTwoAtATime) {
   constexpr int of_each = 3;
-  constexpr int times = 120;
+  constexpr int times = 60;
   constexpr int permits = 2;
   const model::TemporaryDirectory directory;
   const std::string inside = directory.file("inside");

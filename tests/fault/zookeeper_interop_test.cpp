@@ -116,7 +116,7 @@ TEST_P(ZooKeeperOthers, QueueWithUsInOneOrder) {
 
 TEST_P(ZooKeeperOthers, EightProcessesHoldOneAtATime) {
   constexpr int of_each = 4;
-  constexpr int times = 250;
+  constexpr int times = 100;
   const model::TemporaryDirectory directory;
   const std::string inside = directory.file("inside");
   const std::string at = url("session=20s&margin=300ms");

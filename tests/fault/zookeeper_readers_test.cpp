@@ -38,11 +38,11 @@ TEST_F(ZooKeeperReaders, OfAllNamingsShareOneQueue) {
       mine.lock_shared();
       EXPECT_TRUE(theirs.try_lock_shared_for(patience)) << one << " and " << other;
       theirs.unlock_shared();
-      EXPECT_FALSE(theirs.try_lock_for(answer_time)) << one << " and " << other;
+      EXPECT_FALSE(theirs.try_lock()) << one << " and " << other;
       mine.unlock_shared();
       ASSERT_TRUE(mine.try_lock_for(patience));
-      EXPECT_FALSE(theirs.try_lock_shared_for(answer_time)) << one << " and " << other;
-      EXPECT_FALSE(theirs.try_lock_for(answer_time)) << one << " and " << other;
+      EXPECT_FALSE(theirs.try_lock_shared()) << one << " and " << other;
+      EXPECT_FALSE(theirs.try_lock()) << one << " and " << other;
       mine.unlock();
       expect_free("a");
     }
