@@ -45,6 +45,11 @@ class RedisClusterOrders : public RedisClusterTest {
     ASSERT_FALSE(inspection->failure()) << inspection->failure().text;
     settle();
   }
+  /// @return the clock of a server, in us.
+  [[nodiscard]] std::int64_t time_of(std::size_t server) {
+    const RedisAnswer time = cluster().talk(server).expect_ok({"TIME"});
+    return std::stoll(time.items.at(0).text) * 1'000'000 + std::stoll(time.items.at(1).text);
+  }
   /// Nothing is under way any more.
   void settle() {
     EXPECT_FALSE(host_.run_until([] { return false; }, HandHost::all, 150ms));
@@ -225,7 +230,8 @@ TEST_F(RedisClusterOrders, ALateCopyIsRefusedWhereItsNameHasGone) {
   EXPECT_EQ(lock.release(), Released::released);
   ASSERT_TRUE(host_.run_until([&] { return waiter->done(); }));
   EXPECT_NE(waiter->grant().number, 0U);
-  std::this_thread::sleep_for(1s);  // after that no request of a connection that broke is executed
+  const std::int64_t moment = std::stoll(copy.at(5));
+  ASSERT_TRUE(eventually([&] { return time_of(to) > moment; }));
   const RedisAnswer late = cluster().talk(to).command(copy);
   ASSERT_EQ(late.items.size(), 2U) << late.words();
   EXPECT_EQ(late.items[0].text, "void");

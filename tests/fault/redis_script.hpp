@@ -154,6 +154,11 @@ class RedisScriptTest : public RedisTest {
   void set(const std::string& which, const std::string& value) {
     server().talk().expect_ok({"HSET", at_, which, value});
   }
+  /// @return the server's clock, in us.
+  [[nodiscard]] std::int64_t server_time() {
+    const RedisAnswer time = server().talk().expect_ok({"TIME"});
+    return std::stoll(time.items.at(0).text) * 1'000'000 + std::stoll(time.items.at(1).text);
+  }
   /// When a waiter was heard of last. Its lease and label stay.
   void set_heard(const std::string& who, const std::string& when) {
     RedisTalk talk = server().talk();
