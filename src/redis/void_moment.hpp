@@ -23,10 +23,16 @@ struct VoidMoment {
   ServerTime after{};       ///< by the clock of the server that was asked
   std::uint64_t clock = 0;  ///< which clock that is
   Instant noted{};          ///< when the connection broke
+  Instant elsewhere{};      ///< until when a request to another server may arrive
 
-  /// Another request for the same attempt was lost.
+  /// Another request for the same attempt was lost. In a cluster the slot of its name may have gone
+  /// to another server in between, and may come back.
   void extend(const VoidMoment& other) noexcept {
-    after = clock == other.clock ? std::max(after, other.after) : other.after;
+    if (clock != other.clock && after != ServerTime{}) {
+      elsewhere = std::max(elsewhere, noted + longest);
+      after = ServerTime{};
+    }
+    after = std::max(after, other.after);
     clock = other.clock;
     noted = other.noted;
   }
@@ -37,8 +43,10 @@ struct VoidMoment {
                                  Instant now) const noexcept {
     if (is_forgotten(now)) return never;
     // Another server's clock proves nothing. Each request is void two seconds after it left.
-    if (by != clock) return now > noted + longest ? never : noted + longest + a_moment;
-    if (executed > after) return never;
+    const Instant other_clocks = by == clock ? elsewhere : std::max(elsewhere, noted + longest);
+    if (by != clock || executed > after) {
+      return now > other_clocks ? never : other_clocks + a_moment;
+    }
     return now + std::min<std::chrono::nanoseconds>(after - executed, longest) + a_moment;
   }
 

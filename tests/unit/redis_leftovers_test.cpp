@@ -71,6 +71,20 @@ TEST_F(RedisLeftovers, OfAnotherServersClockAreVoidTwoSecondsLater) {
   EXPECT_FALSE(attempts_.is_leftover(id_of(1)));
 }
 
+// The slot of the name has gone to another server, where a request or the look was lost as well.
+// Promise: S5
+TEST_F(RedisLeftovers, OfOneServerAreNotForgottenForThoseOfAnother) {
+  for (const ServerTime after : {at + 1s, ServerTime{}}) {  // a look takes nothing
+    lose(one_);
+    attempts_.unanswered(one_, {.after = after, .clock = 8, .noted = start + 100ms}, start + 100ms);
+    ASSERT_THAT(attempts_.leftovers(start + 1s), ElementsAre(one_));
+    EXPECT_TRUE(attempts_.answered(id_of(1), at + 1h, 8, start + 1s)) << "the slot may come back";
+    ASSERT_THAT(attempts_.leftovers(start + 2s + 2ms), ElementsAre(one_));
+    EXPECT_FALSE(attempts_.answered(id_of(1), at + 1h, 8, start + 2s + 3ms));
+    EXPECT_FALSE(attempts_.is_leftover(id_of(1)));
+  }
+}
+
 TEST_F(RedisLeftovers, AreRepeatedNowAndThenIfTheClockWasSetBackAndNotForEver) {
   lose(one_);
   ASSERT_THAT(attempts_.leftovers(start + 1s), ElementsAre(one_));
