@@ -4,6 +4,7 @@
 // moved step by step, and whose masters are killed and replaced, while names are held and waited
 // for.
 #include "fault/redis_cluster_fixture.hpp"
+#include "redis/requests.hpp"
 
 namespace mortise::fault {
 namespace {
@@ -67,6 +68,38 @@ TEST_F(RedisClusterMoves, ANameThatHasLeftBeforeItsSlotIsServedWhereItIs) {
   cluster().end_move(slot, to);
   ASSERT_TRUE(taken_within(lock, 3s));
   EXPECT_EQ(lock.release(), Released::released);
+}
+
+// While its slot leaves a server, a key that a script has emptied there cannot be filled again.
+// Method: the scripts alone, so that the only waiter has no channel.
+// Promise: L5
+TEST_F(RedisClusterMoves, AReleaseKeepsTheOnlyPlaceInAQueueThatIsAboutToLeave) {
+  cluster({.masters = 3, .replicas = 0});
+  const std::uint16_t slot = cluster().slot_of("a");
+  RedisTalk talk = cluster().talk(cluster().master_of("a"));
+  const auto call = [&](const redis::Script& script, const RedisTalk::Command& words) {
+    RedisTalk::Command command{"EVAL", redis::cluster_text(script), "1", key("a")};
+    command.insert(command.end(), words.begin(), words.end());
+    return talk.expect_ok(command).items.front().text;
+  };
+  const auto asks = [&](const std::string& attempt, const char* flags) {
+    return call(redis::scripts::acquire,
+                {attempt, "9000000000000000", "30000", "3630000", "label", flags});
+  };
+  const std::string owner = std::string(16, 'a') + "1";
+  // A release to a reader takes the long way.
+  for (const char* const kind : {"wf10", "rf10"}) {
+    const std::string waiter = std::string(16, 'b') + kind[0];
+    ASSERT_EQ(asks(owner, "wf10"), "granted");
+    ASSERT_EQ(asks(waiter, kind), "queued");
+    cluster().begin_move(slot, other_than(cluster().master_of("a")));
+    const std::string number = talk.command({"HGET", key("a"), "number"}).text;
+    EXPECT_EQ(call(redis::scripts::release, {owner, number, "3602000", "f0"}), "freed") << kind;
+    EXPECT_EQ(talk.command({"HEXISTS", key("a"), "ends"}).integer, 0) << kind;
+    EXPECT_EQ(talk.command({"ZCARD", key("a") + ":queue"}).integer, 1) << kind;
+    talk.expect_ok({"CLUSTER", "SETSLOT", std::to_string(slot), "STABLE"});
+    talk.expect_ok({"DEL", key("a"), key("a") + ":queue", key("a") + ":waiters"});
+  }
 }
 
 // Promise: L7

@@ -34,22 +34,20 @@ if plain and owned and f[4] == '0' and ARGV[4] == 'f0' and last < now and (f[5] 
   local contact, lease, label = string.match(its_place, '^(%d+) (%d+) (.*)$')
   if contact and now - contact <= 3000000 then
     if lease + 0 > 2000 then lease = 2000 end
-    -- First writes that the server never refuses: then it refuses none of those that follow the message.
-    call('ZREM', queue, line[1])
+    -- First a write that the server never refuses: then it refuses none of those that follow the message.
     call('HDEL', waiters, attempt)
     local number = time[1] .. string.sub('00000' .. time[2], -6)
     local heard = redis.pcall('PUBLISH', string.match(key, '^[^{]*') .. 'inbox:' .. string.sub(attempt, 1, 16),
       'G ' .. attempt .. ' ' .. number .. ' ' .. number .. ' ' .. lease .. ' ' .. key)
     if type(heard) == 'number' and heard > 0 then
+      call('ZREM', queue, line[1])
       call('HSET', key, 'owner', attempt, 'ends', now + lease * 1000, 'number', number, 'label', label)
       if not line[3] then call('HDEL', key, 'crowd', 'last') end
       if now + lease * 1000 > ends then call('PEXPIRE', key, ARGV[3]) end
       return {'freed', now}
     end
-    call('ZADD', queue, line[2], line[1])
-    call('PEXPIRE', queue, 10000)
-    call('HSET', waiters, attempt, its_place)
-    call('PEXPIRE', waiters, 10000)
+    -- While the slot is on its way, an empty hash cannot be filled again. The waiter keeps its place in the queue.
+    if type(redis.pcall('HSET', waiters, attempt, its_place)) == 'number' then call('PEXPIRE', waiters, 10000) end
   end
 end
 f[5] = ARGV[5] and call('HGET', key, 'label')

@@ -57,16 +57,12 @@ while not stop and looked < 64 and (tells or at_once or (not owned and read < li
     else
       -- A write comes before the message. If the server refuses it (out of memory), nothing has changed. If not, the
       -- server accepts the writes behind the message.
-      if queued then redis.call('ZREM', queue, front[i]) end
+      if queued then redis.call('PEXPIRE', queue, 10000) end
       -- A new key would meet one that is still to come.
       local comes = reads and arrives and (redis.call('PTTL', readers) == -2 or redis.call('PTTL', notes) == -2)
       local said = comes and {err = 'non local key'} or
         reads and redis.pcall('ZADD', readers, now + its_lease * 1000, attempt)
       if type(said) == 'table' then
-        if queued then
-          redis.call('ZADD', queue, front[i + 1], front[i])
-          redis.call('PEXPIRE', queue, 10000)
-        end
         if not string.find(said.err, 'non local key', 1, true) then return said end
         hidden, stop = true, true
         break
@@ -95,12 +91,11 @@ while not stop and looked < 64 and (tells or at_once or (not owned and read < li
           end
         end
         if queued then
+          redis.call('ZREM', queue, front[i])
           redis.call('HDEL', waiters, attempt)
           gone, many = gone + 1, many - 1
         end
       else
-        redis.call('ZADD', queue, front[i + 1], front[i])
-        redis.call('PEXPIRE', queue, 10000)
         if reads then redis.call('ZREM', readers, attempt) end
         looked, passed = looked + 1, passed + 1
       end
