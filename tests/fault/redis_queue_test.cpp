@@ -209,6 +209,23 @@ TEST_F(RedisQueue, TellsTheFirstWhoLivesAndCanBeTold) {
   EXPECT_EQ(waiting("a"), 2U) << "who is silent is gone, and who has no inbox keeps its place";
 }
 
+// One line of a script writes the message for an owner, and another one the message for a reader.
+TEST_F(RedisQueue, TellsTheWholeNameWhateverBytesItHas) {
+  at_ = key(std::string("a\0b", 3));
+  RedisTalk hears = listen("b");
+  for (const char kind : {'w', 'r'}) {
+    server().talk().expect_ok({"FLUSHALL"});
+    ASSERT_EQ(acquire('a'), "granted");
+    ASSERT_EQ(word_of(call(redis::scripts::acquire, asking(attempt('b'), {}, kind))), "queued");
+    ASSERT_EQ(release(), "freed");
+    const auto push = hears.receive(patience);
+    ASSERT_TRUE(push) << kind;
+    const std::string& text = push->items.back().text;
+    EXPECT_TRUE(text.starts_with("G " + attempt('b') + " ")) << text;
+    EXPECT_TRUE(text.ends_with(" " + at_)) << kind << ": " << text;
+  }
+}
+
 // Of the lease that is asked for with the release, the waiter's part is a provisional lease.
 TEST_F(RedisQueue, HandsOverAProvisionalLease) {
   const RedisTalk hears = listen("bc");

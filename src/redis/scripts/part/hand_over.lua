@@ -67,8 +67,9 @@ while not stop and looked < 64 and (tells or at_once or (not owned and read < li
         hidden, stop = true, true
         break
       end
+      -- Lua's %s ends at a NUL byte, which a name may have.
       heard = heard or redis.pcall('PUBLISH', inbox,
-        string.format('G %s %.0f %.0f %.0f %s', attempt, its_number, now, its_lease, key))
+        'G ' .. attempt .. string.format(' %.0f %.0f %.0f ', its_number, now, its_lease) .. key)
       if type(heard) == 'number' and heard > 0 then
         last = its_number
         if asks then mine, tells = last, false end
