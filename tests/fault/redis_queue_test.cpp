@@ -226,6 +226,15 @@ TEST_F(RedisQueue, TellsTheWholeNameWhateverBytesItHas) {
   }
 }
 
+// An administrator has removed it.
+TEST_F(RedisQueue, IsJoinedBehindAHolderWithoutALabel) {
+  ASSERT_EQ(acquire('a'), "granted");
+  server().talk().expect_ok({"HDEL", at_, "label"});
+  EXPECT_EQ(ask('b', {.waits = false}).kind, redis::Answer::Kind::busy);
+  EXPECT_EQ(ask('b', {}).kind, redis::Answer::Kind::queued);
+  EXPECT_EQ(ask('c', {}).kind, redis::Answer::Kind::queued);
+}
+
 // Of the lease that is asked for with the release, the waiter's part is a provisional lease.
 TEST_F(RedisQueue, HandsOverAProvisionalLease) {
   const RedisTalk hears = listen("bc");

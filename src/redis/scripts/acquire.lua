@@ -38,7 +38,7 @@ if plain and not owned then
   call('PEXPIRE', key, last < now and life or life + math.ceil((number - now) / 1000))
   return {'granted', now, number + 0, us}
 end
-f[5] = f[5] or call('HGET', key, 'label')
+f[5] = f[5] or call('HGET', key, 'label') or ''
 if plain and f[1] ~= me then
   if string.byte(flags, 3) == 48 then return {'busy', now, ends - now, 0, last, 0, f[5]} end
   if flags == 'wf10' then -- the first waiter
