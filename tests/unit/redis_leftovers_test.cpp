@@ -71,7 +71,7 @@ TEST_F(RedisLeftovers, OfAnotherServersClockAreVoidTwoSecondsLater) {
   EXPECT_FALSE(attempts_.is_leftover(id_of(1)));
 }
 
-// The slot of the name has gone to another server, where a request or the look was lost as well.
+// The slot of the name has gone to another server. A request or a look is lost there.
 // Promise: S5
 TEST_F(RedisLeftovers, OfOneServerAreNotForgottenForThoseOfAnother) {
   for (const ServerTime after : {at + 1s, ServerTime{}}) {  // a look takes nothing
