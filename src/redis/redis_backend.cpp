@@ -37,6 +37,9 @@ RedisBackend::RedisBackend(Settings settings)
     : settings_(std::move(settings)),
       tls_(settings_.tls ? std::make_unique<remote::Tls>(*settings_.tls, "redis") : nullptr),
       requests_(settings_),
+      turns_([this](const Acquisition& operation) {
+        return !attempts_.is_withdrawn(operation.request().attempt);
+      }),
       redisson_(settings_.queue_mode == QueueMode::redisson
                     ? std::make_unique<Hearing>([this](bool begins, const std::string& channel) {
                         return subscribe(begins, channel);
@@ -111,20 +114,20 @@ void RedisBackend::acquire(const std::shared_ptr<Acquisition>& operation) {
     return operation->failed(std::move(bad));
   }
   if (!cluster_) open_inbox(*server_, request.attempt);
-  const bool alone = cluster_ || redisson_ || !server_->listens() || !attempts_.any_places();
+  const bool alone = cluster_ || redisson_ || !server_->listens() || !turns_.any_places();
   if (alone) return ask(operation);
   renew_places(operation);
 }
 
 void RedisBackend::renew_places(const std::shared_ptr<Acquisition>& operation) {
-  const Instant before = attempts_.next_place();
-  auto places = attempts_.to_place(operation, clock_->now());
-  if (!places) {
-    if (attempts_.next_place() < before) host_->changed(alarm_);
+  const Instant before = turns_.due();
+  remote::AskTurns::Turn turn = turns_.take_turn(operation, clock_->now());
+  if (turn.is_left_out) {
+    if (turns_.due() < before) host_->changed(alarm_);
     return;
   }
-  if (places->empty()) return ask(operation);
-  submit(Call::ask(std::make_shared<Places>(*std::move(places))));
+  if (turn.together.empty()) return ask(operation);
+  submit(Call::ask(std::make_shared<Places>(std::move(turn.together))));
 }
 
 void RedisBackend::ask(const std::shared_ptr<Acquisition>& operation) {
@@ -150,10 +153,11 @@ void RedisBackend::release(const std::shared_ptr<Release>& operation) {
   if (!open(*operation)) return;
   if (operation->found() != nullptr) return submit(Call::force(operation));
   if (base::mutant("redis.forget_a_hold_before_its_release")) {
-    attempts_.forget(operation->hold());
+    const std::lock_guard lock(shared_.line);
+    attempts_.released(operation->hold().attempt, operation->hold().number);
   }
   // Who begins to listen for it while the release is on its way is a waiter of Redisson's to that.
-  if (redisson_) attempts_.leaves(operation->hold());
+  if (redisson_) attempts_.leave(operation->hold());
   submit(Call::release(operation));
 }
 
@@ -256,7 +260,7 @@ void RedisBackend::write(const Server& server, std::string& bytes, Call& call) {
       set_void_moment(server, call, request);
       passage.void_after = call.void_after;
       if (request.mode == Mode::once) {
-        requests_.begin(bytes, passage, request, wait, attempts_.concluded(request.attempt));
+        requests_.begin(bytes, passage, request, wait, attempts_.conclusion_of(request.attempt));
         break;
       }
       requests_.acquire(bytes, passage, request, wait, redisson_ && redisson_->waits(request.name));

@@ -12,6 +12,7 @@
 #include "redis/requests.hpp"
 #include "redis/server.hpp"
 #include "redis/settings.hpp"
+#include "remote/ask_turns.hpp"
 #include "remote/stream/tls.hpp"
 #include "remote/timer.hpp"
 
@@ -60,10 +61,8 @@ class RedisBackend final : public Backend, private Server::User {
    public:
     explicit Alarm(RedisBackend& backend) : backend_(backend) {}
     [[nodiscard]] Instant due() const noexcept override {
-      const Instant due =
-          std::min({backend_.attempts_.next_look(), backend_.attempts_.next_leftover(),
-                    backend_.attempts_.next_place(), backend_.long_holds_.next(),
-                    backend_.repeats_due_.get()});
+      const Instant due = std::min({backend_.turns_.due(), backend_.attempts_.next_look(),
+                                    backend_.long_holds_.next(), backend_.repeats_due_.get()});
       return backend_.cluster_ == nullptr ? due : std::min(due, backend_.cluster_->next_look());
     }
     void ready(short events, Instant now) override;
@@ -157,7 +156,7 @@ class RedisBackend final : public Backend, private Server::User {
   void end_leftover(const std::shared_ptr<Acquisition>& operation) noexcept;
   void end_leftover_of(const AttemptId& attempt);
   void answered_leftover(Server& server, const Call& call, const Answer& answer);
-  void look_at_leftovers(Instant now);
+  void look_at_leftovers(Instant now, bool connected = true);
   void answered_places(Server& server, const Call& call, const Reply& reply);
   void set_void_moment(const Server& server, Call& call, const Acquisition::Request& request);
   void note_lost(const Server& server, const Call& call, const std::shared_ptr<Acquisition>& taker);
@@ -235,6 +234,7 @@ class RedisBackend final : public Backend, private Server::User {
   std::shared_ptr<Clock> clock_;
   Server::Shared shared_;  // its line is that of the attempts, too, which are asked for by servers
   Attempts attempts_{shared_.line};
+  remote::AskTurns turns_;
   const std::unique_ptr<Hearing> redisson_;  // in mode r only, as the next; null = nobody is beside
   LongHolds long_holds_;
   Alarm alarm_{*this};

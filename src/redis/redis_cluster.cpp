@@ -150,7 +150,7 @@ void RedisBackend::follow(const Cluster::Slots& changed) {
   for (const auto& operation : attempts_.undecided()) {
     if (changed.test(slot_of(operation->request().name))) each([&] { ask_once(operation); });
   }
-  for (const auto& operation : attempts_.to_take_back(clock_->now())) take_back(operation);
+  for (const auto& operation : attempts_.to_undo(clock_->now())) take_back(operation);
   look_at_leftovers(clock_->now());
   each.finish();
 }
@@ -182,7 +182,7 @@ bool RedisBackend::redirected(Server& server, const Call& call, const std::strin
   const bool acquires = call.kind == Call::Kind::acquire;
   const bool over = acquires ? attempts_.is_withdrawn(call.attempt())
                              : call.kind != Call::Kind::cancel && call.operation->done();
-  if (acquires) attempts_.refused(call.attempt());
+  if (acquires) attempts_.refuse(call.attempt());
   if (!over) {
     Call again = call;
     again.whole = false;

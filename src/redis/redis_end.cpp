@@ -57,7 +57,7 @@ void RedisBackend::stop() noexcept {
 // Grants that came when their calls had gone already: the library waits for what callers have left,
 // and knows nothing of these.
 bool RedisBackend::outbox_pending(Instant until) {
-  if (attempts_.takes_back(clock_->now(), until)) return true;
+  if (attempts_.is_any_pending(clock_->now(), until)) return true;
   const std::lock_guard lock(mutex_);
   return std::any_of(given_back_.begin(), given_back_.end(), [](const auto& each) {
     const std::shared_ptr<Release> release = each.lock();

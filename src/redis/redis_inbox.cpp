@@ -40,7 +40,7 @@ void RedisBackend::pushed(Server& server, const Reply& message) {
   switch (push->kind) {
     case Push::Kind::granted: return pushed_grant(server, *std::move(push));
     case Push::Kind::look:
-      if (push->number != 0) attempts_.told(push->attempt, push->number);
+      if (push->number != 0) attempts_.concluded(push->attempt, push->number);
       if (const auto operation = attempts_.find(push->attempt)) ask(operation);
       return;
     case Push::Kind::taken:
@@ -85,11 +85,11 @@ void RedisBackend::pushed_grant(Server& server, Push push) {
   switch (verdict.kind) {
     case Attempts::Verdict::Kind::believe: return believe(verdict.operation, push, verdict.reading);
     case Attempts::Verdict::Kind::known: return;
-    case Attempts::Verdict::Kind::later:
+    case Attempts::Verdict::Kind::too_early:
       if (push.clock != 0) return;  // with the reply that is under way
       [[fallthrough]];
     case Attempts::Verdict::Kind::unreadable: return ask(verdict.operation);
-    case Attempts::Verdict::Kind::orphaned_grant: break;
+    case Attempts::Verdict::Kind::unwanted: break;
   }
   if (!named) named = named_by(settings_.prefix, push.key);
   if (named) {
@@ -113,7 +113,7 @@ void RedisBackend::tell_believed(const std::shared_ptr<Acquisition>& operation, 
                                  const Grant& grant) {
   operation->granted(grant);
   while (!operation->done()) std::this_thread::yield();
-  attempts_.completed(*operation);  // before the next push is read
+  attempts_.took(*operation);  // before the next push is read
   const Acquisition::Request& request = operation->request();
   base::OneByOne each;
   if (operation->grant().number != push.number) {
@@ -130,7 +130,7 @@ void RedisBackend::tell_believed(const std::shared_ptr<Acquisition>& operation, 
 // held up, and came just before it.
 void RedisBackend::end_what_it_held(const Acquisition::Request& request, std::uint64_t last) {
   if (base::mutant("redis.waits_and_holds")) return;
-  const auto number = attempts_.ends(request.attempt, last, clock_->now());
+  const auto number = attempts_.end(request.attempt, last, clock_->now());
   if (!number) return;
   host_->hold_lost(
       {request.name, request.attempt, *number, request.mode},
@@ -148,9 +148,9 @@ void RedisBackend::Alarm::ready(short /*events*/, Instant now) {
   backend_.send_repeats(now);
   backend_.look_at_long_holds(now);
   if (backend_.cluster_) backend_.look_at_slots(now);
-  for (const auto& operation : backend_.attempts_.looks(now)) backend_.ask(operation);
-  if (const auto waits = backend_.attempts_.unplaced(now)) backend_.renew_places(waits);
-  backend_.look_at_leftovers(now);
+  for (const auto& operation : backend_.turns_.take_due(now)) backend_.ask(operation);
+  if (const auto waiter = backend_.turns_.take_left_out(now)) backend_.renew_places(waiter);
+  backend_.look_at_leftovers(now, false);
 }
 
 }  // namespace mortise::redis

@@ -18,7 +18,7 @@ void RedisBackend::note_unanswered(const Server& server, std::list<Call>& calls)
       // A cancel takes nothing. But its answer may have named a hold.
       note_lost(server, call, call.shared_acquisition());
     } else if (call.kind == Call::Kind::release) {
-      if (!call.ours) attempts_.release_unanswered(call.releasing().hold(), clock_->now());
+      if (!call.ours) attempts_.release_lost(call.releasing().hold(), clock_->now());
       if (call.goes_on) note_lost(server, call, call.releasing().successor());
     } else if (call.kind == Call::Kind::recall) {
       call.copies = call.copies || call.found;
@@ -31,15 +31,15 @@ void RedisBackend::note_unanswered(const Server& server, std::list<Call>& calls)
 void RedisBackend::note_lost(const Server& server, const Call& call,
                              const std::shared_ptr<Acquisition>& taker) {
   const Instant now = clock_->now();
-  const Instant due =
-      call.kind == Call::Kind::cancel
-          ? now
-          : call.asked + core::command_timeout(taker->request().lease) + VoidMoment::a_moment;
-  attempts_.unanswered(taker, {call.void_after, server.clock(), now}, due);
+  const Instant due = call.kind == Call::Kind::cancel
+                          ? now
+                          : call.asked + core::command_timeout(taker->request().lease) +
+                                remote::VoidMoment::a_moment;
+  attempts_.request_lost(taker, {call.void_after, server.clock(), now}, due);
 }
 
-void RedisBackend::look_at_leftovers(Instant now) {
-  for (const auto& operation : attempts_.leftovers(now)) end_leftover(operation);
+void RedisBackend::look_at_leftovers(Instant now, bool connected) {
+  for (const auto& operation : attempts_.begin_looks(now, connected)) end_leftover(operation);
 }
 
 void RedisBackend::end_leftover(const std::shared_ptr<Acquisition>& operation) noexcept {
@@ -48,14 +48,14 @@ void RedisBackend::end_leftover(const std::shared_ptr<Acquisition>& operation) n
     call.leftover = true;
     submit(std::move(call));
   } catch (const std::exception&) {
-    attempts_.put_back(operation->request().attempt);
+    attempts_.look_failed(operation->request().attempt);
     break_commands();
   }
 }
 
 void RedisBackend::take_back(const std::shared_ptr<Acquisition>& operation) noexcept {
   // By now it may have become a hold, which its answer is to tell.
-  if (attempts_.is_decided(operation->request().attempt)) return end_leftover(operation);
+  if (attempts_.number_of(operation->request().attempt) != 0) return end_leftover(operation);
   try {
     submit(Call::cancel(operation, clock_->now()));
   } catch (const std::exception&) {
@@ -64,11 +64,11 @@ void RedisBackend::take_back(const std::shared_ptr<Acquisition>& operation) noex
 }
 
 void RedisBackend::end_leftover_of(const AttemptId& attempt) {
-  if (const auto operation = attempts_.leftover(attempt, clock_->now())) end_leftover(operation);
+  if (const auto operation = attempts_.begin_look(attempt, clock_->now())) end_leftover(operation);
 }
 
 void RedisBackend::answered_leftover(Server& server, const Call& call, const Answer& answer) {
-  if (answer.kind != Answer::Kind::granted) return attempts_.has_nothing(call.attempt());
+  if (answer.kind != Answer::Kind::granted) return attempts_.settle(call.attempt());
   const Acquisition& operation = call.acquisition();
   if (witness() != nullptr && !operation.done()) {
     // It waits for the replicas' word, which this thread may have to read; or there was no memory

@@ -33,11 +33,11 @@ void RedisBackend::put_in_outbox(Calls alone) {
 /// @param alone one call, for the next connection of that server
 void RedisBackend::keep(Server& server, Calls alone) noexcept {
   const Call& call = alone.front();
-  if (call.leftover) return attempts_.put_back(call.attempt());
+  if (call.leftover) return attempts_.look_failed(call.attempt());
   // Attempts wait in their own table, and so does what takes them back behind their callers; but
   // for one that was sent here although another server has its name.
   if (call.kind == Call::Kind::acquire && !call.asks_first) return;
-  if (call.kind == Call::Kind::cancel && attempts_.is_to_be_taken_back(call.attempt())) return;
+  if (call.kind == Call::Kind::cancel && attempts_.is_to_be_undone(call.attempt())) return;
   server.keep(std::move(alone));
 }
 
@@ -59,7 +59,7 @@ bool RedisBackend::is_over(const Call& call, Instant now) const {
   // process may have stood still for longer than calls are kept.
   if (call.kind == Call::Kind::slots) return false;
   if (call.leftover) {
-    if (!attempts_.is_leftover(call.attempt())) return true;
+    if (!attempts_.is_unresolved(call.attempt())) return true;
   } else if (call.kind == Call::Kind::cancel) {
     // Its attempt may have failed for its caller, and still be somewhere at the server.
     if (!attempts_.find(call.attempt())) return true;
@@ -70,15 +70,16 @@ bool RedisBackend::is_over(const Call& call, Instant now) const {
   // release.
   const auto lease =
       call.kind == Call::Kind::cancel ? call.acquisition().request().lease : call.lease;
-  const bool unwanted = call.leftover || call.operation.use_count() == 1 ||
-                        (call.kind == Call::Kind::cancel && attempts_.is_leftover(call.attempt()));
+  const bool unwanted =
+      call.leftover || call.operation.use_count() == 1 ||
+      (call.kind == Call::Kind::cancel && attempts_.is_unresolved(call.attempt()));
   return unwanted && remote::was_tried_enough(call.since, lease, now);
 }
 
 // What an attempt was granted and was not told, since replicas did not have it, is not said to be
 // given back any more: whoever waits for the attempt still would be refused for ever.
 void RedisBackend::leave(const Call& call) {
-  if (call.kind == Call::Kind::release && call.ours) attempts_.left(call.releasing().hold());
+  if (call.kind == Call::Kind::release && call.ours) attempts_.restart(call.releasing().hold());
 }
 
 void RedisBackend::submit_kept(Server& server) {
@@ -109,7 +110,7 @@ void RedisBackend::submit_kept(Server& server) {
     call.once = true;
     submit(std::move(call));
   }
-  for (const auto& operation : attempts_.to_take_back(clock_->now())) take_back(operation);
+  for (const auto& operation : attempts_.to_undo(clock_->now())) take_back(operation);
   // Behind those: whatever is decided by now was not asked for, or will be answered here.
   look_at_leftovers(clock_->now());
 }

@@ -49,7 +49,7 @@ void RedisBackend::lose(Server& server, const Failure& why, bool final, bool was
                                      [&](Calls alone) { keep(server, std::move(alone)); });
   each([&] { tell_undecided(server, why, final); });
   if (looked) each([&] { answered_no_slots(server); });  // behind what waits for it by now
-  wanted = wanted || each.failed() || attempts_.takes_back(now);
+  wanted = wanted || each.failed() || attempts_.is_any_pending(now);
   if (wanted) want(server);
   each.finish();
 }

@@ -101,7 +101,7 @@ void RedisBackend::look_for_holder(const std::string& channel) {
   std::optional<HoldId> hold = redisson_ ? redisson_->held(channel) : std::nullopt;
   if (!hold) return;
   inspect(std::make_shared<LookAtHold>(*std::move(hold), [this](const HoldId& gone) {
-    attempts_.gone(gone, clock_->now());
+    attempts_.end(gone.attempt, gone.number, clock_->now());
     redisson_->stop_holding(gone);
     host_->hold_lost(
         gone, {Errc::lost, gone.name + ": released by force, as by Redisson's forceUnlock()"});

@@ -76,11 +76,10 @@ void RedisBackend::attest(std::uint64_t clock, const std::shared_ptr<Acquisition
 }
 
 void RedisBackend::attested(Granted& granted) {
-  if (!granted.gives_back && attempts_.attested(granted.back->hold(), clock_->now())) {
-    return granted.tell();
-  }
-  unattested(granted, {Errc::unavailable,
-                       granted.back->hold().name + ": the hold ended before it could be reported"});
+  const HoldId& hold = granted.back->hold();
+  if (!granted.gives_back && attempts_.confirm(hold, clock_->now())) return granted.tell();
+  unattested(granted,
+             {Errc::unavailable, hold.name + ": the hold ended before it could be reported"});
 }
 
 // Whoever waits asks again, as after any trouble: it is given back by then.
@@ -89,7 +88,7 @@ void RedisBackend::unattested(Granted& granted, const Failure& why) {
   if (!granted.gives_back) {
     // A reply and a push may both have told of it; where the other one was attested it stands.
     if (operation.done() && operation.grant().number == granted.grant.number) return;
-    if (!attempts_.unattested(granted.back->hold())) return;
+    if (!attempts_.is_rejected(granted.back->hold())) return;
     granted.gives_back = true;
   }
   give_back(granted.back, operation.request().lease);

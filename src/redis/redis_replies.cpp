@@ -59,7 +59,7 @@ void RedisBackend::matched(Server& server, const Call& call, const Reply& reply)
     told.release_in_doubt = attempts_.released(hold.attempt, hold.number);
     if (next == nullptr || !told.release->successor) return;
     told.looks_later =
-        attempts_.any_lost() && attempts_.answered(next->request().attempt, told.release->now,
+        attempts_.any_lost() && attempts_.executed(next->request().attempt, told.release->now,
                                                    server.clock(), clock_->now());
     told.hold = note_grant(next->request(), call.asked, *told.release->successor);
     return;
@@ -73,7 +73,7 @@ void RedisBackend::matched(Server& server, const Call& call, const Reply& reply)
   if (!told.answer) return;
   server.time().read(call.asked, told.answer->now, clock_->now());
   if (!call.is_about_an_attempt()) return;
-  told.looks_later = attempts_.any_lost() && attempts_.answered(call.attempt(), told.answer->now,
+  told.looks_later = attempts_.any_lost() && attempts_.executed(call.attempt(), told.answer->now,
                                                                 server.clock(), clock_->now());
   if (call.leftover) return;
   told.hold = note_grant(call.acquisition().request(), call.asked, *told.answer);
@@ -158,7 +158,7 @@ void RedisBackend::refused(Server& server, const Call& call, const Reply& reply)
     if (renews_apart(call, reply.text)) return;
     operation.failed(std::move(error.failure));
   } else if (call.is_about_an_attempt() && !final) {
-    if (call.kind == Call::Kind::acquire) attempts_.refused(call.attempt());
+    if (call.kind == Call::Kind::acquire) attempts_.refuse(call.attempt());
     const bool ours = call.kind == Call::Kind::cancel && operation.done() && operation.failure();
     if (ours || call.leftover) run_again_later(call);
     operation.trouble(std::move(error.failure));
@@ -168,7 +168,7 @@ void RedisBackend::refused(Server& server, const Call& call, const Reply& reply)
     const bool unwritten = call.releasing().conclusion() && error.failure.code == Errc::exhausted;
     if (!final && !unwritten) {
       // The slot of the name may be on its way: then the script may have failed halfway.
-      if (cluster_) attempts_.release_unanswered(call.releasing().hold(), clock_->now());
+      if (cluster_) attempts_.release_lost(call.releasing().hold(), clock_->now());
       // Not done: the library repeats it, if it is the library's.
       if (call.ours) run_again_later(call);
       if (next) next->trouble(error.failure);
@@ -191,7 +191,7 @@ void RedisBackend::refused(Server& server, const Call& call, const Reply& reply)
     if (!call.is_about_an_attempt()) return;
     attempts_.over(call.attempt());
     // Asked about once more it would be refused once more, and close() would wait for that.
-    if (call.leftover) attempts_.give_up_leftover(call.attempt());
+    if (call.leftover) attempts_.give_up(call.attempt());
     end_leftover_of(call.attempt());
   }
 }
@@ -277,7 +277,7 @@ void RedisBackend::tell_granted(Acquisition& operation, const Grant& grant, std:
   // Where another thread completes it at this moment, its result can be read only afterwards.
   while (!operation.done()) std::this_thread::yield();
   // Before the answer to its release is read.
-  if (operation.grant().number != noted) attempts_.completed(operation);
+  if (operation.grant().number != noted) attempts_.took(operation);
   Hearing* const beside = redisson(request.mode);
   if (beside != nullptr) beside->stop_waiting(request.name);
   if (operation.grant().number == grant.number) {
@@ -306,7 +306,8 @@ void RedisBackend::waits(Server& server, const std::shared_ptr<Acquisition>& ope
   // Another thread has read a push of it, and completes it at this moment; or has it wait for the
   // replicas' word, which this thread may have to read. If that grant is over, so is that: see
   // attest().
-  for (; attempts_.is_decided(request.attempt) && !operation->done(); std::this_thread::yield()) {
+  for (; attempts_.number_of(request.attempt) != 0 && !operation->done();
+       std::this_thread::yield()) {
     if (witness() == nullptr || base::mutant("redis.sleeps_on_the_replicas_word")) continue;
     return end_what_it_held(request, answer.last_number);
   }
@@ -323,17 +324,17 @@ void RedisBackend::waits(Server& server, const std::shared_ptr<Acquisition>& ope
     return;
   }
   operation->queued(answer.holder());
-  if (queued) attempts_.placed(request.attempt, asked);
+  if (queued) turns_.placed(operation, asked);
   if (queued) probe_inbox(server);
   if (queued && cluster_) listen(server, request);
   if (queued && answer.first && answer.left < core::fallback_period) {
     // Free, and not all who wait were looked at, or dropped: the next look gets further.
     const bool at_once = answer.left.count() == 0;
-    attempts_.look_at(request.attempt, at_once ? asked : asked + answer.left + after_the_end);
+    turns_.ask_at(operation, at_once ? asked : asked + answer.left + after_the_end);
     host_->changed(alarm_);
   }
   if (answer.kind == Answer::Kind::apart) {
-    attempts_.look_at(request.attempt, asked + while_apart);
+    turns_.ask_at(operation, asked + while_apart);
     host_->changed(alarm_);
   }
   if (queued && redisson(request.mode)) {
@@ -372,7 +373,7 @@ void RedisBackend::answered_places(Server& server, const Call& call, const Reply
 void RedisBackend::cancel_behind(const std::shared_ptr<Acquisition>& operation) noexcept {
   if (base::mutant("redis.leave_what_failed_at_the_server")) return;
   // It has failed for its caller, but the server may have queued it, or grant it.
-  if (attempts_.taken_back(operation, clock_->now())) take_back(operation);
+  if (attempts_.abandoned(operation, clock_->now())) take_back(operation);
 }
 
 void RedisBackend::answered_release(Server& server, const Call& call) {

@@ -7,7 +7,7 @@
 #include <mortise/operation.hpp>
 
 #include "base/mutant.hpp"
-#include "redis/void_moment.hpp"
+#include "remote/void_moment.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -26,7 +26,7 @@ class Copies {
  public:
   /// A connection to that server broke while a request was unanswered.
   /// @param void_after of the request, by the server's clock
-  void add(std::uint64_t server, const AttemptId& attempt, redis::ServerTime void_after,
+  void add(std::uint64_t server, const AttemptId& attempt, remote::ServerTime void_after,
            Instant now) {
     const std::lock_guard lock(mutex_);
     std::erase_if(moments_, [&](const auto& each) { return each.second.is_forgotten(now); });
@@ -42,7 +42,7 @@ class Copies {
   /// The server has executed a release or an undo. @param at by its clock
   /// @return the moment of ours at which it is to be repeated; `never` = nothing can arrive any
   /// more
-  Instant taken_back(std::uint64_t server, const AttemptId& attempt, redis::ServerTime at,
+  Instant taken_back(std::uint64_t server, const AttemptId& attempt, remote::ServerTime at,
                      Instant now) {
     if (!any_.load()) return never;
     const std::lock_guard lock(mutex_);
@@ -62,7 +62,7 @@ class Copies {
   }
 
   mutable std::mutex mutex_;
-  std::map<Key, redis::VoidMoment> moments_;
+  std::map<Key, remote::VoidMoment> moments_;
   std::atomic<bool> any_{false};
 };
 

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -70,12 +71,30 @@ class Timer {
     note_next();
     return place;
   }
-  void remove(Place place) {
+  /// Needs no memory. @return its place from now on
+  Place move(Place place, Instant when) noexcept {
+    if (place->first == when) return place;
+    auto node = things_.extract(place);
+    node.key() = when;
+    place = things_.insert(std::move(node));
+    note_next();
+    return place;
+  }
+  void remove(Place place) noexcept {
     things_.erase(place);
     note_next();
   }
   /// @return whether it is the next one of all: whoever sleeps until then has to be told.
   [[nodiscard]] bool is_next(Place place) { return place == things_.begin(); }
+  /// @return the next one of all; nothing = there is none.
+  [[nodiscard]] std::optional<Place> first() noexcept {
+    if (things_.empty()) return std::nullopt;
+    return things_.begin();
+  }
+  [[nodiscard]] std::size_t size() const noexcept { return things_.size(); }
+  /// Pairs of a moment and a thing, in the order of the moments.
+  [[nodiscard]] auto begin() const noexcept { return things_.begin(); }
+  [[nodiscard]] auto end() const noexcept { return things_.end(); }
   /// @return when the first is due.
   [[nodiscard]] Instant next() const noexcept { return next_.get(); }
   /// @return those that are due, the earliest first, once.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Watches that no attempt whose hold was released ever holds again (S5): what was sent for it
-// before, and comes late, must change nothing. A judge of what the servers have, not of what owners
-// see.
+// Watches that no attempt whose hold was released holds again for long (S5): a request that was
+// sent for it before, and arrives late, may take a free name until it is void, and then the client
+// gives the name back. A judge of what the servers have, not of what owners see.
 #pragma once
 
 #include <mortise/token.hpp>
@@ -11,6 +11,7 @@
 #include "simulation/scene/redis_key.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <set>
 #include <string>
@@ -64,8 +65,18 @@ class OrphanedGrants {
       return each.first.first == name && each.second.attempts.contains(attempt);
     });
   }
-  /// @return what must not be; empty = nothing
-  [[nodiscard]] std::string complaint() const {
+  /// Call it each second. @return what must not be; empty = nothing
+  [[nodiscard]] std::string complaint(std::chrono::nanoseconds now) {
+    // A request is void a second after it left by the server's clock, whose estimate may be wrong
+    // by another second.
+    constexpr std::chrono::milliseconds given_back{2500};
+    std::string words = held_again();
+    since_ = words.empty() ? std::chrono::nanoseconds::max() : std::min(since_, now);
+    return words.empty() || now - since_ < given_back ? std::string() : words;
+  }
+
+ private:
+  [[nodiscard]] std::string held_again() const {
     for (const auto& [name, gone] : gone_) {
       for (redis::RedisModel* const server : servers_) {
         const redis::LockSeen seen = server->lock(key_of(name));
@@ -83,7 +94,6 @@ class OrphanedGrants {
     return {};
   }
 
- private:
   struct Told {
     std::set<std::string> attempts{};  // of that number
     std::size_t owners = 0;            // who have yet to be told that it is freed
@@ -103,6 +113,7 @@ class OrphanedGrants {
   std::vector<redis::RedisModel*> servers_;
   std::map<std::pair<std::string, std::uint64_t>, Told> told_;
   std::map<std::string, std::set<std::string>> gone_;
+  std::chrono::nanoseconds since_ = std::chrono::nanoseconds::max();  // such a hold is there
 };
 
 }  // namespace simulation

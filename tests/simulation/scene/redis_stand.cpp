@@ -202,7 +202,7 @@ class RedisStand final : public Stand {
     orphaned_grants_.released(name, token);
   }
   [[nodiscard]] std::string complaint(std::size_t /*clients*/) override {
-    return orphaned_grants_.complaint();
+    return orphaned_grants_.complaint(room_.world.now());
   }
   // Connections are made anew within a second or two; waiters ask each second.
   [[nodiscard]] Nanos recovery() const override { return std::chrono::seconds(4); }

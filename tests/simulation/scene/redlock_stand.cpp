@@ -179,7 +179,6 @@ class RedlockStand final : public Stand {
   std::optional<RedlockLateVotes> late_votes_;
   OrphanedGrants orphaned_grants_;
   std::string copied_;
-  Nanos orphaned_since_ = never;  // an attempt holds whose hold was released
   /// A vote at a server, since when it is there.
   using Vote = std::tuple<std::size_t, std::string, std::string, std::uint64_t>;
   std::map<Vote, Nanos> votes_;
@@ -339,14 +338,8 @@ std::optional<Verdict> RedlockStand::look(Judge& its_judge, Nanos quiet) {
   return std::nullopt;
 }
 
-// A request that comes late may bring votes until it is void. Then they are taken back.
 std::string RedlockStand::complaint(std::size_t /*clients*/) {
-  constexpr Nanos taken_back = std::chrono::milliseconds(2500);
-  if (!copied_.empty()) return copied_;
-  const std::string words = orphaned_grants_.complaint();
-  const Nanos now = room_.world.now();
-  orphaned_since_ = words.empty() ? never : std::min(orphaned_since_, now);
-  return words.empty() || now - orphaned_since_ < taken_back ? std::string() : words;
+  return copied_.empty() ? orphaned_grants_.complaint(room_.world.now()) : copied_;
 }
 
 std::string RedlockStand::leftovers(const std::vector<std::string>& names) {

@@ -4,13 +4,14 @@
 
 #include <mortise/clock.hpp>
 
-#include "redis/answer.hpp"
-
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
 
-namespace mortise::redis {
+namespace mortise::remote {
+
+/// A moment by a server's clock.
+using ServerTime = std::chrono::microseconds;
 
 /// A request that takes may arrive behind the requests of the next connection. The server ignores
 /// it after its `void` moment. So a request that takes back what it took is final if the server
@@ -54,4 +55,4 @@ struct VoidMoment {
   static constexpr std::chrono::milliseconds a_moment{2};
 };
 
-}  // namespace mortise::redis
+}  // namespace mortise::remote

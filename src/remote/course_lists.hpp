@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT
+// The attempts of a client. Each is in one of three lists: it waits, it is being taken back, or it
+// is a hold. So no step looks at attempts that it does not concern.
+#pragma once
+
+#include <mortise/operation.hpp>
+
+#include "remote/attempt_course.hpp"
+#include "remote/timer.hpp"
+
+#include <cstddef>
+#include <list>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace mortise::remote {
+
+/// One attempt of a client.
+/// @tparam More what the store adds while the attempt is undecided
+template <class More>
+struct CourseEntry {
+  using List = std::list<CourseEntry>;
+  using Looks = Timer<typename List::iterator>;
+
+  AttemptId attempt{};
+  AttemptCourse course{};
+  More more{};
+  std::weak_ptr<Acquisition> operation{};  ///< while the attempt is undecided
+  std::shared_ptr<Acquisition> kept{};     ///< while it is unresolved
+  List* list = nullptr;                    ///< the one that it is in
+  bool has_look = false;                   ///< a request for it was lost
+  typename Looks::Place look{};
+};
+
+/// @thread_safety one thread at a time
+template <class More>
+class CourseLists {
+ public:
+  using Entry = CourseEntry<More>;
+  using List = typename Entry::List;
+  using Looks = typename Entry::Looks;
+  /// Of an attempt, until it is erased.
+  using Place = typename List::iterator;
+
+  CourseLists() { spare_nodes_.reserve(most_spare); }
+
+  /// @return its place; nothing = the attempt is not known.
+  [[nodiscard]] std::optional<Place> find(const AttemptId& attempt) const {
+    const auto found = entries_.find(attempt);
+    return found == entries_.end() ? std::nullopt : std::optional(found->second);
+  }
+  /// @return null = the attempt is not known.
+  [[nodiscard]] const AttemptCourse* course_of(const AttemptId& attempt) const {
+    const auto found = entries_.find(attempt);
+    return found == entries_.end() ? nullptr : &found->second->course;
+  }
+  /// @return its place; it is made if there is none.
+  [[nodiscard]] Place place_of(const AttemptId& attempt) {
+    const auto found = entries_.find(attempt);
+    if (found != entries_.end()) return found->second;
+    if (spare_.empty()) spare_.emplace_back();
+    const Place place = spare_.begin();
+    if (spare_nodes_.empty()) {
+      entries_.emplace(attempt, place);
+    } else {
+      typename Entries::node_type node = std::move(spare_nodes_.back());
+      spare_nodes_.pop_back();
+      node.key() = attempt;
+      node.mapped() = place;
+      entries_.insert(std::move(node));
+    }
+    place->attempt = attempt;
+    place->list = &waiting_;
+    waiting_.splice(waiting_.end(), spare_, place);
+    return place;
+  }
+  /// It has a moment at which it is looked at, from now on.
+  void make_look(Place place) {
+    if (!place->has_look) place->look = looks_.add(never, place);
+    place->has_look = true;
+  }
+  /// Puts it into the list of its state. It may be erased afterwards.
+  void file(Place place) noexcept {
+    Entry& entry = *place;
+    AttemptCourse& course = entry.course;
+    if (course.state() == AttemptCourse::State::gone && !course.lost().any()) return erase(place);
+    if (!course.is_unresolved()) entry.kept.reset();
+    if (entry.has_look && !course.lost().any()) forget_look(entry);
+    if (entry.has_look) entry.look = looks_.move(entry.look, course.next_look());
+    List& list = list_of(course);
+    if (entry.list == &list) return;
+    // The operation of a hold is not needed here. A weak reference would keep its memory, which is
+    // in one piece with the count of its references.
+    if (!course.is_undecided()) {
+      entry.operation.reset();
+      entry.more = More{};
+    }
+    list.splice(list.end(), *entry.list, place);
+    entry.list = &list;
+  }
+  /// Forgets what is over of the next two in each list. The library does not
+  /// report the end of a hold that it did not release. So there are never many more than are in
+  /// use.
+  void forget_some(Instant now) noexcept {
+    for (List* const list : {&waiting_, &ending_, &holds_}) forget_some(*list, now);
+  }
+
+  [[nodiscard]] Looks& looks() noexcept { return looks_; }
+  [[nodiscard]] const Looks& looks() const noexcept { return looks_; }
+  /// Attempts that wait for an answer.
+  [[nodiscard]] const List& waiting() const noexcept { return waiting_; }
+  /// Attempts that are taken back, or given back.
+  [[nodiscard]] List& ending() noexcept { return ending_; }
+  [[nodiscard]] const List& ending() const noexcept { return ending_; }
+  [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
+
+ private:
+  struct Hash {
+    std::size_t operator()(const AttemptId& id) const noexcept { return id.sequence; }
+  };
+  using Entries = std::unordered_map<AttemptId, Place, Hash>;
+  static constexpr std::size_t most_spare = 32;
+
+  [[nodiscard]] List& list_of(const AttemptCourse& course) noexcept {
+    if (!course.is_withdrawn()) return waiting_;
+    return course.is_undecided() || course.is_to_be_undone() ? ending_ : holds_;
+  }
+
+  void erase(Place place) noexcept {
+    forget_look(*place);
+    const auto found = entries_.find(place->attempt);
+    if (spare_nodes_.size() == most_spare) {
+      entries_.erase(found);
+      place->list->erase(place);
+      return;
+    }
+    spare_nodes_.push_back(entries_.extract(found));
+    List& list = *place->list;
+    *place = Entry{};
+    spare_.splice(spare_.begin(), list, place);
+  }
+  void forget_look(Entry& entry) noexcept {
+    if (std::exchange(entry.has_look, false)) looks_.remove(entry.look);
+  }
+
+  void forget_some(List& list, Instant now) noexcept {
+    for (int i = 0; i < 2 && !list.empty(); ++i) {
+      const Place place = list.begin();
+      LostRequests& lost = place->course.lost();
+      if (lost.any() && lost.is_forgotten(now)) lost.clear();
+      const bool is_left = place->course.is_undecided() && place->operation.expired();
+      if (is_left || place->course.may_be_forgotten(now)) {
+        erase(place);
+        continue;
+      }
+      list.splice(list.end(), list, place);
+      file(place);
+    }
+  }
+
+  Entries entries_;
+  List waiting_;
+  List ending_;
+  List holds_;  // and attempts that are gone, but for a request that was lost
+  List spare_;  // most attempts live for one request
+  std::vector<typename Entries::node_type> spare_nodes_;
+  Looks looks_;
+};
+
+}  // namespace mortise::remote
