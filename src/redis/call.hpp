@@ -80,61 +80,63 @@ struct Call {
   std::shared_ptr<Operation> operation{};
   /// recall: which record it forgets; null = it looks for one
   std::shared_ptr<const Answer> found{};
-  Instant asked{};                  ///< the clock before it left; unset = by its connection
-  Instant since{};                  ///< when the library asked
-  Instant deadline{};               ///< unanswered until then: the connection counts as dead
-  std::chrono::nanoseconds time{};  ///< ... which is so long after it is sent; 0 = it is said
+  Instant asked{};                     ///< the clock before it left; unset = by its connection
+  Instant since{};                     ///< when the library asked
+  Instant left{};                      ///< when it was sent; `asked` may be long before
+  Instant deadline{};                  ///< unanswered until then: the connection counts as dead
+  std::chrono::nanoseconds time{};     ///< ... which is that long after it left; 0 = it is given
+  std::chrono::nanoseconds longest{};  ///< ... or that long, if round trips take long
 
   // Each kind is made of its operation here and nowhere else, so that what follows may trust it.
 
   [[nodiscard]] static Call acquire(std::shared_ptr<Acquisition> of, Instant now = {}) {
-    const auto time = core::command_timeout(of->request().lease);
-    return made(Kind::acquire, std::move(of), now, time);
+    const core::Nanos lease = of->request().lease;
+    return made(Kind::acquire, std::move(of), now, lease);
   }
   [[nodiscard]] static Call cancel(std::shared_ptr<Acquisition> of, Instant now = {}) {
-    const auto time = core::command_timeout(of->request().lease);
-    return made(Kind::cancel, std::move(of), now, time);
+    const core::Nanos lease = of->request().lease;
+    return made(Kind::cancel, std::move(of), now, lease);
   }
   [[nodiscard]] static Call renew(std::shared_ptr<Renewal> of, Instant now = {}) {
     core::Nanos shortest = core::longest_lease;
     for (const Renewal::Item& item : of->items()) shortest = std::min(shortest, item.lease);
-    return made(Kind::renew, std::move(of), now, core::command_timeout(shortest));
+    return made(Kind::renew, std::move(of), now, shortest);
   }
   [[nodiscard]] static Call release(std::shared_ptr<Release> of, Instant now = {}) {
-    return made(Kind::release, std::move(of), now, patience);
+    return made(Kind::release, std::move(of), now);
   }
   [[nodiscard]] static Call inspect(std::shared_ptr<Inspection> of, Instant now = {}) {
-    return made(Kind::inspect, std::move(of), now, patience);
+    return made(Kind::inspect, std::move(of), now);
   }
   [[nodiscard]] static Call check(std::shared_ptr<Check> of, Instant now = {}) {
-    return made(Kind::check, std::move(of), now, patience);
+    return made(Kind::check, std::move(of), now);
   }
   /// A release by force.
   [[nodiscard]] static Call force(std::shared_ptr<Release> of) {
-    return made(Kind::force, std::move(of), {}, patience);
+    return made(Kind::force, std::move(of), {});
   }
 
   /// @param which record it forgets; null = it looks
   [[nodiscard]] static Call recall(std::shared_ptr<Recollection> of,
                                    std::shared_ptr<const Answer> which, Instant now) {
-    Call call = made(Kind::recall, std::move(of), now, patience);
+    Call call = made(Kind::recall, std::move(of), now);
     call.found = std::move(which);
     return call;
   }
 
   [[nodiscard]] static Call list(std::shared_ptr<Listing> of) {
-    return made(Kind::list, std::move(of), {}, patience);
+    return made(Kind::list, std::move(of), {});
   }
   [[nodiscard]] static Call queue(std::shared_ptr<QueueLook> of) {
-    return made(Kind::queue, std::move(of), {}, patience);
+    return made(Kind::queue, std::move(of), {});
   }
   /// Renews the places of waiters.
   [[nodiscard]] static Call ask(std::shared_ptr<Places> of) {
-    return made(Kind::ask, std::move(of), {}, patience);
+    return made(Kind::ask, std::move(of), {});
   }
   /// @param of known to nobody else
   [[nodiscard]] static Call slots(std::shared_ptr<Operation> of, Server& at) {
-    Call call = made(Kind::slots, std::move(of), {}, patience);
+    Call call = made(Kind::slots, std::move(of), {});
     call.at = &at;
     return call;
   }
@@ -211,9 +213,14 @@ struct Call {
   }
 
  private:
+  /// @param lease of what it is about, or `no_lease`
   static Call made(Kind kind, std::shared_ptr<Operation> of, Instant now,
-                   std::chrono::nanoseconds time) {
-    return {.kind = kind, .operation = std::move(of), .asked = now, .time = time};
+                   std::chrono::nanoseconds lease = no_lease) {
+    return {.kind = kind,
+            .operation = std::move(of),
+            .asked = now,
+            .time = core::command_timeout(lease),
+            .longest = core::longest_command(lease)};
   }
 };
 

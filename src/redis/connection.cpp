@@ -128,7 +128,7 @@ void Connection::check_time(Instant now) {
   {
     const std::lock_guard lock(mutex_);
     if (end == End::broken) why = why_broken_;
-    if (end == End::none && calls_.deadline() <= now) why = unavailable("no answer in time");
+    if (end == End::none && deadline_locked() <= now) why = unavailable("no answer in time");
   }
   if (end != End::none && !why) why = unavailable(words_of(end));
   if (why) drop(*why);
@@ -286,6 +286,7 @@ void Connection::greet() {
   heard_ = false;
   {
     const std::lock_guard lock(mutex_);
+    round_trip_.begin(clock_->now());
     out_ = greeting_->bytes();
   }
   link_.enter(State::greeting);

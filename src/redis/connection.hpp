@@ -16,6 +16,7 @@
 #include "redis/settings.hpp"
 #include "remote/dialer.hpp"
 #include "remote/link.hpp"
+#include "remote/round_trip.hpp"
 #include "remote/stream/stream_race.hpp"
 #include "remote/timer.hpp"
 #include "remote/under_way.hpp"
@@ -63,7 +64,8 @@ class Connection final : public base::TunedSource {
     [[nodiscard]] virtual bool admits(const Call& call) = 0;
     /// The same reply as `answered()` is told of next, under the same mutex, as its call leaves
     /// those that are under way: so that no moment lies between that and what is noted of it.
-    virtual void matched(const Call& /*call*/, const Reply& /*reply*/) {}
+    /// @param now when the reply was read; unset for a release that was alone
+    virtual void matched(const Call& /*call*/, const Reply& /*reply*/, Instant /*now*/) {}
     /// `due()` or `interest()` is another one: to be told to the host, in the name of whatever the
     /// user has attached to it for this connection. Any thread, under no mutex of the connection.
     virtual void changed(Connection& connection) = 0;
@@ -111,6 +113,10 @@ class Connection final : public base::TunedSource {
   [[nodiscard]] Sent send(Call& call, std::string_view bytes);
   /// Sends what is answered by pushes only.
   [[nodiscard]] bool send(std::string_view bytes);
+  /// @return true if a further call may leave now; false = so many are not answered that it would
+  /// only wait at the server, and the time of a call begins when it leaves.
+  [[nodiscard]] bool has_room() const noexcept { return unanswered_.load() < most_under_way; }
+  static constexpr std::size_t most_under_way = 512;
   /// @return which scripts went whole by it.
   [[nodiscard]] LoadedScripts& loaded() noexcept { return loaded_; }
   [[nodiscard]] bool up() const noexcept { return link_.is_up(); }
@@ -205,6 +211,7 @@ class Connection final : public base::TunedSource {
   Sent queue(Call* call, std::string_view bytes);
   UnderWay::Place append(Call* call, std::string_view bytes) noexcept;
   void note_calls() noexcept;
+  [[nodiscard]] Instant deadline_locked() const noexcept;
   [[nodiscard]] bool begin_writing() noexcept;
   [[nodiscard]] const char* words_of(remote::Link::End end) const noexcept;
   [[nodiscard]] Failure unavailable(const char* words) const;
@@ -246,6 +253,7 @@ class Connection final : public base::TunedSource {
   base::Endpoint endpoint_;
   std::string host_;
   UnderWay calls_;  // sent, not answered
+  remote::RoundTrip round_trip_;
   LoadedScripts loaded_;
   std::atomic<std::size_t> unanswered_{0};  // their number
   remote::Moment deadline_;                 // of the oldest

@@ -105,7 +105,12 @@ void Connection::take(const Reply& reply) {
       if (link_.state() != State::greeting) return;  // it was refused
       greeting_.reset();
       race_.remember(endpoint());
-      link_.came_up(clock_->now());
+      const Instant now = clock_->now();
+      {
+        const std::lock_guard lock(mutex_);
+        round_trip_.begun(now);
+      }
+      link_.came_up(now);
       user_.connected(*this);
       link_.is_welcome();
     }
@@ -127,8 +132,15 @@ void Connection::take_answer(const Reply& reply) {
     if (!answered_.empty() && std::exchange(answered_.front().awaits_asking, false)) {
       return calls_.put_back(answered_);  // that of its ASKING
     }
+    if (!answered_.empty()) {
+      const Call& call = answered_.front();
+      // No other call needs to know when a release was answered that was alone.
+      const bool is_alone = calls_.empty() && call.kind == Call::Kind::release;
+      const Instant now = is_alone ? Instant{} : clock_->now();
+      if (!is_alone) round_trip_.answered(call.left, now);
+      user_.matched(call, reply, now);
+    }
     note_calls();
-    if (!answered_.empty()) user_.matched(answered_.front(), reply);
   }
   if (answered_.empty()) {
     return drop({Errc::protocol, where_ + ": the server sent a reply to no request"});
@@ -202,11 +214,15 @@ Connection::UnderWay::Place Connection::append(Call* call, std::string_view byte
   // Not of when it was made: its thread may have stood still since, and whatever else is under way
   // would be in doubt with a call that the server has hardly seen. It is before it leaves, too:
   // under the mutex nobody writes what has just been queued.
+  call->left = call->asked;
   if (call->asked == Instant{} || call->time.count() > 0) {
     const Instant now = clock_->now();
     if (call->asked == Instant{}) call->asked = now;
     if (call->since == Instant{}) call->since = call->asked;
-    if (call->time.count() > 0) call->deadline = now + call->time;
+    call->left = now;
+    if (call->time.count() > 0) {
+      call->deadline = now + round_trip_.time(call->time, call->longest);
+    }
   }
   const UnderWay::Place place = calls_.add(std::move(*call));
   note_calls();
@@ -219,7 +235,13 @@ Connection::UnderWay::Place Connection::append(Call* call, std::string_view byte
 // times a cycle, would order nothing more.
 void Connection::note_calls() noexcept {
   unanswered_.store(calls_.size(), std::memory_order_release);
-  deadline_.put(calls_.deadline());
+  deadline_.put(deadline_locked());
+}
+
+Instant Connection::deadline_locked() const noexcept {
+  if (calls_.empty()) return never;
+  const Call& oldest = calls_.oldest();
+  return round_trip_.dead_at(oldest.deadline, oldest.left);
 }
 
 // Takes what is queued, for the caller to write. @return false: somebody writes already, and will

@@ -198,18 +198,11 @@ void RedisBackend::submit(Call call) {
   Connection& commands = server.commands();
   if (call.since == Instant{}) call.since = call.asked;
   if (cluster_ && call.kind != Call::Kind::slots) server.use(clock_->now());
-  call.generation = commands.generation();
-  call.script = script_of(call);
-  call.whole = call.whole || !commands.loaded().has(call.script, call.generation);
   if (may_send(server) || (call.kind == Call::Kind::slots && commands.up())) {
-    Operation& operation = *call.operation;
-    auto sent = send(server, call);
-    // Its successor was taken back after that was written: it goes alone.
-    while (sent == Connection::Sent::withdrawn && call.kind == Call::Kind::release) {
-      sent = send(server, call);
-    }
-    if (sent == Connection::Sent::sent) note_sent(call, operation);
-    if (sent != Connection::Sent::refused) return;
+    const bool is_full = server.keeps_any() || !commands.has_room();
+    const bool waits = is_full && call.kind != Call::Kind::slots && !call.leftover;
+    if (waits) return wait_for_room(server, std::move(call));
+    if (leaves(server, call)) return;
   }
   // Each of them is asked for by the next connection anyway.
   if (call.kind == Call::Kind::ask) return want(server);
@@ -218,6 +211,47 @@ void RedisBackend::submit(Call call) {
   Calls alone;
   alone.push_back(std::move(call));
   put_in_outbox(std::move(alone));
+}
+
+bool RedisBackend::leaves(Server& server, Call& call) {
+  Connection& commands = server.commands();
+  call.generation = commands.generation();
+  call.script = script_of(call);
+  call.whole = call.whole || !commands.loaded().has(call.script, call.generation);
+  Operation& operation = *call.operation;
+  auto sent = send(server, call);
+  // Its successor was taken back after that was written: it goes alone.
+  while (sent == Connection::Sent::withdrawn && call.kind == Call::Kind::release) {
+    sent = send(server, call);
+  }
+  if (sent == Connection::Sent::sent) note_sent(call, operation);
+  return sent != Connection::Sent::refused;
+}
+
+// The time of a call begins when it leaves. If thousands were under way, the last ones would count
+// as lost although the server answers steadily.
+void RedisBackend::wait_for_room(Server& server, Call call) {
+  if (call.kind == Call::Kind::acquire) attempts_.wanted(call.shared_acquisition());
+  Calls alone;
+  alone.push_back(std::move(call));
+  server.keep(std::move(alone));
+  let_leave(server);  // there may be room by now
+}
+
+void RedisBackend::let_leave(Server& server) {
+  const Instant now = clock_->now();
+  const auto send_one = [&](Calls& alone) {
+    Call& call = alone.front();
+    if (is_over(call, now)) return leave(call);
+    call.asked = {};
+    if (!leaves(server, call)) put_in_outbox(std::move(alone));
+  };
+  bool failed = false;
+  while (!failed && server.keeps_any() && may_send(server) && server.commands().has_room()) {
+    failed = remote::each_or_keep(server.take_kept(1), send_one,
+                                  [&](Calls alone) { server.keep(std::move(alone)); });
+  }
+  if (failed) break_commands();
 }
 
 Connection::Sent RedisBackend::send(Server& server, Call& call) {

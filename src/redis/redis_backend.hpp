@@ -78,7 +78,7 @@ class RedisBackend final : public Backend, private Server::User {
   void listens(Server& server) override;
   void answered(Server& server, const Call& call, const Reply& reply) override;
   [[nodiscard]] bool admits(const Call& call) override;
-  void matched(Server& server, const Call& call, const Reply& reply) override;
+  void matched(Server& server, const Call& call, const Reply& reply, Instant now) override;
   void pushed(Server& server, const Reply& message) override;
   void lost_commands(Server& server, const Failure& why, bool final, bool was_up,
                      std::list<Call> unanswered) override;
@@ -114,6 +114,10 @@ class RedisBackend final : public Backend, private Server::User {
   void renew_places(const std::shared_ptr<Acquisition>& operation);
   /// @param call whoever asks keeps its operation until this returns
   void submit(Call call);
+  /// @return true if it is on its way, or not wanted any more
+  [[nodiscard]] bool leaves(Server& server, Call& call);
+  void wait_for_room(Server& server, Call call);
+  void let_leave(Server& server);
   Connection::Sent send(Server& server, Call& call);
   static void note_sent(const Call& call, Operation& operation);
   void write(const Server& server, std::string& bytes, Call& call);
@@ -122,6 +126,7 @@ class RedisBackend final : public Backend, private Server::User {
   [[nodiscard]] bool is_over(const Call& call, Instant now) const;
   void leave(const Call& call);
 
+  void take_answer(Server& server, const Call& call, const Reply& reply);
   void refused(Server& server, const Call& call, const Reply& reply);
   void run_again_later(const Call& call,
                        std::chrono::milliseconds pause = std::chrono::milliseconds(500));

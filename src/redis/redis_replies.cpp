@@ -44,7 +44,7 @@ bool fits(const Call& call, const Answer& answer) {
 
 // What attempts hold is recorded before anything else is read: a waiter may get a push as well,
 // before or after this reply.
-void RedisBackend::matched(Server& server, const Call& call, const Reply& reply) {
+void RedisBackend::matched(Server& server, const Call& call, const Reply& reply, Instant now) {
   Server::Told& told = server.told();
   told.forget();
   if (reply.kind != Reply::Kind::array) return;
@@ -53,14 +53,16 @@ void RedisBackend::matched(Server& server, const Call& call, const Reply& reply)
     if (!told.release || call.kind == Call::Kind::force) return;
     const HoldId& hold = call.releasing().hold();
     const Acquisition* const next = call.releasing().successor().get();
-    if (told.release->now != ServerTime{}) {
-      server.time().read(call.asked, told.release->now, clock_->now());
+    const bool has_time = told.release->now != ServerTime{};
+    if (now == Instant{} && (has_time || next != nullptr)) now = clock_->now();
+    if (has_time) {
+      server.time().read(call.asked, told.release->now, now);
     }
     told.release_in_doubt = attempts_.released(hold.attempt, hold.number);
     if (next == nullptr || !told.release->successor) return;
     told.looks_later =
-        attempts_.any_lost() && attempts_.executed(next->request().attempt, told.release->now,
-                                                   server.clock(), clock_->now());
+        attempts_.any_lost() &&
+        attempts_.executed(next->request().attempt, told.release->now, server.clock(), now);
     told.hold = note_grant(next->request(), call.asked, *told.release->successor);
     return;
   }
@@ -71,10 +73,10 @@ void RedisBackend::matched(Server& server, const Call& call, const Reply& reply)
   told.answer = Answer::parse(reply);
   if (told.answer && !fits(call, *told.answer)) told.answer.reset();
   if (!told.answer) return;
-  server.time().read(call.asked, told.answer->now, clock_->now());
+  server.time().read(call.asked, told.answer->now, now);
   if (!call.is_about_an_attempt()) return;
-  told.looks_later = attempts_.any_lost() && attempts_.executed(call.attempt(), told.answer->now,
-                                                                server.clock(), clock_->now());
+  told.looks_later = attempts_.any_lost() &&
+                     attempts_.executed(call.attempt(), told.answer->now, server.clock(), now);
   if (call.leftover) return;
   told.hold = note_grant(call.acquisition().request(), call.asked, *told.answer);
 }
@@ -87,6 +89,11 @@ std::uint64_t RedisBackend::note_grant(const Acquisition::Request& request, Inst
 }
 
 void RedisBackend::answered(Server& server, const Call& call, const Reply& reply) {
+  take_answer(server, call, reply);
+  if (server.keeps_any()) let_leave(server);
+}
+
+void RedisBackend::take_answer(Server& server, const Call& call, const Reply& reply) {
   if (call.kind == Call::Kind::slots) return answered_slots(server, reply);
   if (reply.is_error()) return refused(server, call, reply);
   if (reply.kind != Reply::Kind::array) return nonsense(server, call);

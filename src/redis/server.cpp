@@ -133,9 +133,9 @@ void Server::keep(Calls alone) noexcept {
   outbox_.add(std::move(alone));
 }
 
-Server::Calls Server::take_kept() noexcept {
+Server::Calls Server::take_kept(std::size_t most) noexcept {
   const std::lock_guard lock(mutex_);
-  return outbox_.take();
+  return outbox_.take(most);
 }
 
 bool Server::say_to_inbox(std::string_view bytes) {

@@ -52,7 +52,7 @@ class Server final : private Connection::User {
     /// As of Connection::User, the next three.
     virtual void answered(Server& server, const Call& call, const Reply& reply) = 0;
     [[nodiscard]] virtual bool admits(const Call& call) = 0;
-    virtual void matched(Server& server, const Call& call, const Reply& reply) = 0;
+    virtual void matched(Server& server, const Call& call, const Reply& reply, Instant now) = 0;
     virtual void pushed(Server& server, const Reply& message) = 0;
     /// @param final asking again will not help
     virtual void lost_commands(Server& server, const Failure& why, bool final, bool was_up,
@@ -134,8 +134,9 @@ class Server final : private Connection::User {
 
   /// @param alone one call, for the next connection
   void keep(Calls alone) noexcept;
-  /// @return all that is kept.
-  [[nodiscard]] Calls take_kept() noexcept;
+  /// @return all that is kept, or the first of it.
+  [[nodiscard]] Calls take_kept(std::size_t most = SIZE_MAX) noexcept;
+  [[nodiscard]] bool keeps_any() const noexcept { return !outbox_.empty(); }
 
   /// @return whether it was handed to the inbox.
   bool say_to_inbox(std::string_view bytes);
@@ -166,7 +167,9 @@ class Server final : private Connection::User {
     user_.answered(*this, call, reply);
   }
   [[nodiscard]] bool admits(const Call& call) override { return user_.admits(call); }
-  void matched(const Call& call, const Reply& reply) override { user_.matched(*this, call, reply); }
+  void matched(const Call& call, const Reply& reply, Instant now) override {
+    user_.matched(*this, call, reply, now);
+  }
   void changed(Connection& connection) override { host_.changed(connection); }
   void pushed(const Reply& message) override { user_.pushed(*this, message); }
   void dropped(Connection& connection, const Failure& why, bool was_up,
@@ -205,7 +208,7 @@ class Server final : private Connection::User {
   std::atomic<bool> awaits_probe_{false};  // ... and has not answered
 
   mutable std::mutex mutex_;
-  remote::Outbox<Call> outbox_;  // to be sent when there is a connection
+  remote::Outbox<Call> outbox_;  // to be sent when there is a connection, and room in it
   std::string run_id_;
   std::string inbox_run_id_;
   Failure why_down_;

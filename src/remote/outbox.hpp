@@ -6,11 +6,19 @@
 #include <mortise/clock.hpp>
 #include <mortise/error.hpp>
 
+#include "base/farewell.hpp"
+
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <exception>
+#include <functional>
+#include <iterator>
 #include <list>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 
 namespace mortise::remote {
@@ -57,27 +65,51 @@ bool each_or_keep(Calls calls, Work work, Keep keep) noexcept {
 }
 
 /// @tparam Call has an `operation` and a `kind`
-/// @thread_safety for one thread at a time
+/// @thread_safety for one thread at a time, but for `empty()`
 template <class Call>
 class Outbox {
  public:
   /// They go from hand to hand without memory: see UnderWay.
   using Calls = std::list<Call>;
 
-  /// Of one operation a call of each kind waits once: what is there already stays as it is.
+  /// Keeps at most one call per operation and kind; a later duplicate is dropped.
   /// @param alone one call
   void add(Calls alone) noexcept {
-    const Call& call = alone.front();
-    const bool there = std::any_of(calls_.begin(), calls_.end(), [&](const Call& other) {
-      return other.operation == call.operation && other.kind == call.kind;
-    });
-    if (!there) calls_.splice(calls_.end(), alone);
+    bool is_new = true;
+    // Without memory a duplicate may be kept, which does no harm: every request may be repeated.
+    base::without_memory([&] { is_new = keys_.insert(key_of(alone.front())).second; });
+    if (is_new) calls_.splice(calls_.end(), alone);
+    is_empty_.store(false);
   }
-  /// @return all of them, in the order in which they came.
-  [[nodiscard]] Calls take() noexcept { return std::exchange(calls_, {}); }
+  [[nodiscard]] bool empty() const noexcept { return is_empty_.load(); }
+  /// @return all of them, or the first, in the order in which they came.
+  [[nodiscard]] Calls take(std::size_t most = SIZE_MAX) noexcept {
+    if (calls_.size() <= most) {
+      keys_.clear();
+      is_empty_.store(true);
+      return std::exchange(calls_, {});
+    }
+    Calls first;
+    const auto end = std::next(calls_.begin(), static_cast<std::ptrdiff_t>(most));
+    first.splice(first.end(), calls_, calls_.begin(), end);
+    for (const Call& call : first) keys_.erase(key_of(call));
+    return first;
+  }
 
  private:
+  using Key = std::pair<const void*, int>;
+  struct Hash {
+    std::size_t operator()(const Key& key) const noexcept {
+      return std::hash<const void*>()(key.first) + static_cast<std::size_t>(key.second);
+    }
+  };
+  [[nodiscard]] static Key key_of(const Call& call) noexcept {
+    return {call.operation.get(), static_cast<int>(call.kind)};
+  }
+
   Calls calls_;
+  std::unordered_set<Key, Hash> keys_;
+  std::atomic<bool> is_empty_{true};
 };
 
 }  // namespace mortise::remote

@@ -33,7 +33,8 @@ class User final : public redis::Connection::User {
     fail(Told::connected);
     ++connections;
   }
-  void matched(const redis::Call& /*call*/, const redis::Reply& /*reply*/) override {
+  void matched(const redis::Call& /*call*/, const redis::Reply& /*reply*/,
+               Instant /*now*/) override {
     fail(Told::matched);
   }
   void answered(const redis::Call& call, const redis::Reply& /*reply*/) override {

@@ -24,7 +24,8 @@ class Nobody final : public Server::User {
   void listens(Server& /*server*/) override {}
   void answered(Server& /*server*/, const Call& /*call*/, const Reply& /*reply*/) override {}
   bool admits(const Call& /*call*/) override { return true; }
-  void matched(Server& /*server*/, const Call& /*call*/, const Reply& /*reply*/) override {}
+  void matched(Server& /*server*/, const Call& /*call*/, const Reply& /*reply*/,
+               Instant /*now*/) override {}
   void pushed(Server& /*server*/, const Reply& /*message*/) override {}
   void lost_commands(Server& /*server*/, const Failure& /*why*/, bool /*final*/, bool /*was_up*/,
                      std::list<Call> /*unanswered*/) override {}

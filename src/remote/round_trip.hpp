@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+// How long a connection may leave a request unanswered. It reads no clock.
+#pragma once
+
+#include <mortise/clock.hpp>
+
+#include <algorithm>
+#include <chrono>
+
+namespace mortise::remote {
+
+/// Estimates the round trip of one connection, as TCP does (RFC 6298). A fixed time would break
+/// each connection whose round trip is longer, and no request on it would ever be answered.
+/// @thread_safety one thread at a time
+class RoundTrip {
+ public:
+  /// The first request of a connection is about to leave.
+  void begin(Instant now) noexcept { heard_at_ = now; }
+  /// It was answered.
+  void begun(Instant now) noexcept {
+    mean_ = now - heard_at_;
+    deviation_ = mean_ / 2;
+    heard_at_ = now;
+  }
+  /// A request was answered that left at that moment.
+  void answered(Instant left, Instant now) noexcept {
+    const std::chrono::nanoseconds took = now - left;
+    heard_at_ = now;
+    deviation_ += (std::chrono::abs(took - mean_) - deviation_) / 4;
+    mean_ += (took - mean_) / 8;
+  }
+  /// A connection that delivers is alive, even if its oldest request is late.
+  /// @param deadline of that request, which left at that moment
+  /// @return the moment at which the connection counts as dead.
+  [[nodiscard]] Instant dead_at(Instant deadline, Instant left) const noexcept {
+    return std::max(deadline, heard_at_ + (deadline - left));
+  }
+  /// @param shortest the time of a request if answers come quickly
+  /// @param longest the time that it may have at most
+  /// @return the time after which an unanswered request counts as lost.
+  [[nodiscard]] std::chrono::nanoseconds time(std::chrono::nanoseconds shortest,
+                                              std::chrono::nanoseconds longest) const noexcept {
+    return std::clamp(mean_ + 4 * deviation_, shortest, std::max(shortest, longest));
+  }
+
+ private:
+  Instant heard_at_{};  // the last answer was read then
+  std::chrono::nanoseconds mean_{};
+  std::chrono::nanoseconds deviation_{};
+};
+
+}  // namespace mortise::remote

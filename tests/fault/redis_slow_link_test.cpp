@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+// Goal: a slow connection is not taken for a broken one, and no more requests are under way than a
+// server answers in time. Method: a proxy that delays, or keeps, what goes through.
+#include "fault/redis_proxied.hpp"
+
+#include <mortise/guards.hpp>
+
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace mortise::fault {
+namespace {
+
+class RedisSlowLink : public ProxiedRedisTest {
+ protected:
+  /// Of all clients since the server began.
+  [[nodiscard]] std::uint64_t connections() {
+    return std::stoull(talk_.info("stats").at("total_connections_received"));
+  }
+
+ private:
+  RedisTalk talk_ = server().talk();
+};
+
+// The round trip is longer than the second after which a request counts as lost on a fast link.
+// Promise: L8
+TEST_F(RedisSlowLink, ALockIsHeldLongerThanItsLease) {
+  const auto record = std::make_shared<Record>();
+  proxy().delay(600ms, 600ms);
+  Client mine(proxy().url(), {.observer = record});
+  Lock lock = mine.make_lock("a", {.lease = 9s});
+  ASSERT_TRUE(lock.try_lock_for(10s));
+  const std::uint64_t before = connections();
+  // Each third of the lease.
+  for (std::size_t renewals = 1; renewals <= 4; ++renewals) {
+    ASSERT_TRUE(record->told(Record::Kind::renewed, renewals));
+  }
+  EXPECT_FALSE(lock.lost().stop_requested());
+  EXPECT_EQ(connections(), before) << "the connection was taken for a broken one";
+  EXPECT_TRUE(is_held("a"));
+  lock.unlock();
+}
+
+// Promise: L7
+TEST_F(RedisSlowLink, NoMoreThan512RequestsAreUnderWay) {
+  constexpr std::size_t names = 1'000;
+  Client mine = ready_client();
+  proxy().hold_requests(true);
+  std::vector<Lock> all;
+  for (std::size_t i = 0; i < names; ++i) all.push_back(mine.make_lock("n" + std::to_string(i)));
+  std::error_code error;
+  Guards held;
+  std::jthread caller([&] { held = lock_all(std::move(all), {.wait = 10s}, error); });
+  EXPECT_TRUE(eventually([&] { return proxy().held() >= 512; }));
+  EXPECT_EQ(proxy().held(), 512U);
+  proxy().hold_requests(false);
+  proxy().release_held();
+  caller.join();
+  EXPECT_FALSE(error) << error.message();
+  EXPECT_EQ(held.size(), names);
+}
+
+}  // namespace
+}  // namespace mortise::fault

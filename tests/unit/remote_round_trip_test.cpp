@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+// Goal: a slow connection gets more time for its requests, and a fast one does not. Method: the
+// class alone, with round trips of the test's own.
+#include "remote/round_trip.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+namespace mortise::remote {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Instant departure{1h};
+constexpr std::chrono::nanoseconds shortest = 1s;
+constexpr std::chrono::nanoseconds longest = 4s;
+
+void begin(RoundTrip& round_trip, std::chrono::nanoseconds took) {
+  round_trip.begin(departure);
+  round_trip.begun(departure + took);
+}
+
+TEST(RemoteRoundTrip, GivesTheShortestTimeUntilItKnowsBetter) {
+  RoundTrip round_trip;
+  EXPECT_EQ(round_trip.time(shortest, longest), shortest);
+  begin(round_trip, 100us);
+  for (int i = 0; i < 100; ++i)
+    round_trip.answered(departure, departure + (i % 2 == 0 ? 50us : 3ms));
+  EXPECT_EQ(round_trip.time(shortest, longest), shortest);
+  EXPECT_LT(round_trip.time(0ns, longest), 20ms);
+}
+
+TEST(RemoteRoundTrip, GivesMoreThanASlowConnectionTakes) {
+  RoundTrip round_trip;
+  begin(round_trip, 1300ms);
+  EXPECT_GE(round_trip.time(shortest, longest), 1300ms * 2);
+  for (int i = 0; i < 100; ++i) {
+    round_trip.answered(departure, departure + 1300ms);
+    EXPECT_GE(round_trip.time(shortest, longest), 1300ms);
+  }
+  EXPECT_LT(round_trip.time(shortest, longest), 1400ms);
+}
+
+TEST(RemoteRoundTrip, GivesNoMoreThanTheLeaseAllows) {
+  RoundTrip round_trip;
+  begin(round_trip, 20s);
+  EXPECT_EQ(round_trip.time(shortest, longest), longest);
+  EXPECT_EQ(round_trip.time(100ms, 150ms), 150ms);
+  EXPECT_EQ(round_trip.time(shortest, 150ms), shortest) << "of a short lease";
+}
+
+// The oldest request waits behind many others.
+TEST(RemoteRoundTrip, OfAConnectionThatDeliversIsNotOver) {
+  RoundTrip round_trip;
+  begin(round_trip, 1ms);
+  EXPECT_EQ(round_trip.dead_at(departure + 2s, departure + 1s), departure + 2s);
+  round_trip.answered(departure + 1s, departure + 1900ms);
+  EXPECT_EQ(round_trip.dead_at(departure + 2s, departure + 1s), departure + 2900ms);
+}
+
+// A program that was stopped measures a round trip of that length.
+TEST(RemoteRoundTrip, ForgetsAStandstill) {
+  RoundTrip round_trip;
+  begin(round_trip, 1ms);
+  round_trip.answered(departure, departure + 30s);
+  EXPECT_EQ(round_trip.time(shortest, longest), longest);
+  for (int i = 0; i < 40; ++i) round_trip.answered(departure, departure + 1ms);
+  EXPECT_EQ(round_trip.time(shortest, longest), shortest);
+}
+
+}  // namespace
+}  // namespace mortise::remote
