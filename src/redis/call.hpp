@@ -10,6 +10,7 @@
 
 #include "core/figures.hpp"
 #include "remote/outbox.hpp"
+#include "remote/purpose.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -59,7 +60,7 @@ struct Call {
   Kind kind = Kind::check;
   bool whole = false;       ///< sent with the script's text: see LoadedScripts
   std::uint8_t script = 0;  ///< the user's own number of it
-  bool ours = false;        ///< a release of the backend's own: no library repeats it
+  bool ours = false;        ///< the backend made it: no library repeats it
   bool goes_on = false;     ///< a release, as it was written: it names its successor
   /// An acquire that its connection is not to be asked for twice; a check that has wanted the
   /// inbox.
@@ -201,15 +202,23 @@ struct Call {
   [[nodiscard]] bool is_about_an_attempt() const noexcept {
     return kind == Kind::acquire || kind == Kind::cancel;
   }
-  /// @return whether others wait for what it ends.
-  [[nodiscard]] bool frees() const noexcept {
-    return kind == Kind::cancel || kind == Kind::release;
-  }
-  /// @return whether nothing depends on it but the answer to whoever asked: it may fail.
-  [[nodiscard]] bool only_asks() const noexcept {
-    return kind == Kind::inspect || kind == Kind::check || kind == Kind::force ||
-           kind == Kind::acquire || kind == Kind::recall || kind == Kind::list ||
-           kind == Kind::queue || kind == Kind::ask || kind == Kind::slots;
+  [[nodiscard]] remote::Purpose purpose() const noexcept {
+    using enum remote::Purpose;
+    switch (kind) {
+      case Kind::acquire: return take;
+      case Kind::cancel: return leftover ? look : ours ? undo : remote::Purpose::cancel;
+      case Kind::release: return ours ? give_back : remote::Purpose::release;
+      case Kind::renew: return remote::Purpose::renew;
+      case Kind::ask:
+      case Kind::slots: return hint;
+      case Kind::inspect:
+      case Kind::check:
+      case Kind::force:
+      case Kind::recall:
+      case Kind::list:
+      case Kind::queue: break;
+    }
+    return question;
   }
 
  private:

@@ -165,11 +165,7 @@ void RedisBackend::release(const std::shared_ptr<Release>& operation) {
 void RedisBackend::give_back(const std::shared_ptr<Release>& operation,
                              std::chrono::nanoseconds lease) {
   if (!open(*operation)) return;
-  {
-    const std::lock_guard lock(mutex_);
-    std::erase_if(given_back_, [](const auto& release) { return release.expired(); });
-    given_back_.push_back(operation);
-  }
+  exchange_.await(operation);
   Call call = Call::release(operation, clock_->now());
   call.ours = true;
   call.lease = lease;

@@ -13,6 +13,7 @@
 #include "redis/server.hpp"
 #include "redis/settings.hpp"
 #include "remote/ask_turns.hpp"
+#include "remote/exchange.hpp"
 #include "remote/stream/tls.hpp"
 #include "remote/timer.hpp"
 
@@ -62,7 +63,7 @@ class RedisBackend final : public Backend, private Server::User {
     explicit Alarm(RedisBackend& backend) : backend_(backend) {}
     [[nodiscard]] Instant due() const noexcept override {
       const Instant due = std::min({backend_.turns_.due(), backend_.attempts_.next_look(),
-                                    backend_.long_holds_.next(), backend_.repeats_due_.get()});
+                                    backend_.long_holds_.next(), backend_.exchange_.due()});
       return backend_.cluster_ == nullptr ? due : std::min(due, backend_.cluster_->next_look());
     }
     void ready(short events, Instant now) override;
@@ -130,7 +131,6 @@ class RedisBackend final : public Backend, private Server::User {
   void refused(Server& server, const Call& call, const Reply& reply);
   void run_again_later(const Call& call,
                        std::chrono::milliseconds pause = std::chrono::milliseconds(500));
-  void send_repeats(Instant now);
   void send_again(Calls calls);
   void keep(Server& server, Calls alone) noexcept;
   void break_commands() noexcept;
@@ -223,7 +223,6 @@ class RedisBackend final : public Backend, private Server::User {
   void leave_unused(Instant now);
   [[nodiscard]] bool checked_inbox(Server& server, const Call& call);
   void go_on_checking();
-  [[nodiscard]] Calls take_checks(const Server& server) noexcept;
 
   void note_unanswered(const Server& server, std::list<Call>& calls) noexcept;
   void lose(Server& server, const Failure& why, bool final, bool was_up,
@@ -240,6 +239,7 @@ class RedisBackend final : public Backend, private Server::User {
   Server::Shared shared_;  // its line is that of the attempts, too, which are asked for by servers
   Attempts attempts_{shared_.line};
   remote::AskTurns turns_;
+  remote::Exchange<Call> exchange_;
   const std::unique_ptr<Hearing> redisson_;  // in mode r only, as the next; null = nobody is beside
   LongHolds long_holds_;
   Alarm alarm_{*this};
@@ -250,10 +250,6 @@ class RedisBackend final : public Backend, private Server::User {
   std::atomic<bool> attached_{false};
 
   std::mutex mutex_;
-  Calls checks_;   // that wait for an inbox
-  Calls repeats_;  // that a server has refused, and no library repeats
-  std::vector<std::weak_ptr<Release>> given_back_;  // and perhaps not answered yet
-  remote::Moment repeats_due_;
 };
 
 }  // namespace mortise::redis

@@ -4,8 +4,6 @@
 #include "base/poll_sources.hpp"
 #include "redis/redis_backend.hpp"
 
-#include <algorithm>
-
 namespace mortise::redis {
 namespace {
 
@@ -26,10 +24,9 @@ void RedisBackend::stop() noexcept {
   }
   base::without_memory([&] { give_back_the_rest(); });
   if (stopped_.exchange(true)) return;
-  Calls checks;
+  const Calls checks = exchange_.close();
   {
     const std::lock_guard lock(mutex_);  // whoever opens an inbox has done so, or will not
-    checks.swap(checks_);
   }
   host_->detach(alarm_);
   const auto say_farewell = [this](Operation& operation) {
@@ -57,12 +54,7 @@ void RedisBackend::stop() noexcept {
 // Grants that came when their calls had gone already: the library waits for what callers have left,
 // and knows nothing of these.
 bool RedisBackend::outbox_pending(Instant until) {
-  if (attempts_.is_any_pending(clock_->now(), until)) return true;
-  const std::lock_guard lock(mutex_);
-  return std::any_of(given_back_.begin(), given_back_.end(), [](const auto& each) {
-    const std::shared_ptr<Release> release = each.lock();
-    return release && !release->done();
-  });
+  return attempts_.is_any_pending(clock_->now(), until) || exchange_.is_any_awaited();
 }
 
 // Nobody reads any more but whoever closes the client.

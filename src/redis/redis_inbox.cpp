@@ -145,7 +145,7 @@ void RedisBackend::probe_inbox(Server& server) {
 }
 
 void RedisBackend::Alarm::ready(short /*events*/, Instant now) {
-  backend_.send_repeats(now);
+  backend_.send_again(backend_.exchange_.take_due(now));
   backend_.look_at_long_holds(now);
   if (backend_.cluster_) backend_.look_at_slots(now);
   for (const auto& operation : backend_.turns_.take_due(now)) backend_.ask(operation);

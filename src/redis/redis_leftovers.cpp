@@ -45,7 +45,7 @@ void RedisBackend::look_at_leftovers(Instant now, bool connected) {
 void RedisBackend::end_leftover(const std::shared_ptr<Acquisition>& operation) noexcept {
   try {
     Call call = Call::cancel(operation, clock_->now());
-    call.leftover = true;
+    call.ours = call.leftover = true;
     submit(std::move(call));
   } catch (const std::exception&) {
     attempts_.look_failed(operation->request().attempt);
@@ -57,7 +57,9 @@ void RedisBackend::take_back(const std::shared_ptr<Acquisition>& operation) noex
   // By now it may have become a hold, which its answer is to tell.
   if (attempts_.number_of(operation->request().attempt) != 0) return end_leftover(operation);
   try {
-    submit(Call::cancel(operation, clock_->now()));
+    Call call = Call::cancel(operation, clock_->now());
+    call.ours = true;
+    submit(std::move(call));
   } catch (const std::exception&) {
     break_commands();
   }

@@ -135,25 +135,8 @@ void RedisBackend::send_again(Calls calls) {
 
 // No library is behind it, to repeat it.
 void RedisBackend::run_again_later(const Call& call, std::chrono::milliseconds pause) {
-  const Instant due = clock_->now() + pause;
-  {
-    const std::lock_guard lock(mutex_);
-    repeats_.push_back(call);
-    // Those that wait already do not wait longer for this one.
-    repeats_due_.bring_forward(due);
-  }
+  exchange_.repeat_at(call, clock_->now() + pause);
   host_->changed(alarm_);
-}
-
-void RedisBackend::send_repeats(Instant now) {
-  if (repeats_due_.get() > now) return;
-  Calls repeats;
-  {
-    const std::lock_guard lock(mutex_);
-    repeats.swap(repeats_);
-    repeats_due_.set(never);
-  }
-  send_again(std::move(repeats));
 }
 
 }  // namespace mortise::redis

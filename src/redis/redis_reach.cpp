@@ -39,7 +39,9 @@ void RedisBackend::lose(Server& server, const Failure& why, bool final, bool was
   note_unanswered(server, unanswered);
   Calls outbox = server.take_kept();
   outbox.splice(outbox.end(), unanswered);
-  outbox.splice(outbox.end(), take_checks(server));
+  // What the server has answered to a check is out of date.
+  outbox.splice(outbox.end(), exchange_.take_held_up(
+                                  [&](const Call& call) { return &server_of(call) == &server; }));
   const bool looked =
       outbox.remove_if([](const Call& call) { return call.kind == Call::Kind::slots; }) > 0;
   base::OneByOne each;
@@ -57,15 +59,15 @@ void RedisBackend::lose(Server& server, const Failure& why, bool final, bool was
 // A connection that was up is up again at once, as a rule.
 void RedisBackend::left_behind(Calls& alone, const Failure& why, bool final, bool was_up) {
   const Call& call = alone.front();
-  if (call.leftover || call.kind == Call::Kind::ask) return;  // see note_unanswered()
+  const remote::Fate fate = remote::fate_of_lost(call.purpose(), final, was_up);
+  if (fate == remote::Fate::drop) return;
   if (is_over(call, clock_->now())) return leave(call);
-  if (final && call.only_asks()) {
-    // Releases and cancels stay: they free what others wait for.
+  if (fate == remote::Fate::fail) {
     fail_protocol(call, why);
-  } else if (call.kind == Call::Kind::renew && (final || !was_up)) {
+  } else if (fate == remote::Fate::unanswered) {
     call.operation->trouble(why);
-    call.renewal().answered();  // unknown: repeated inside the lease
-  } else if (call.kind != Call::Kind::acquire) {
+    call.renewal().answered();
+  } else {
     put_in_outbox(std::move(alone));
   }
 }

@@ -139,37 +139,17 @@ bool RedisBackend::checked_inbox(Server& server, const Call& call) {
     server.renew_inbox();
   }
   if (server.listens() || server.inbox_is_decided()) return true;
-  {
-    const std::lock_guard lock(mutex_);
-    if (stopped_.load()) return true;
-    checks_.push_back(std::move(again));
-  }
+  if (!exchange_.hold_up(std::move(again))) return true;
   if (server.listens() || server.inbox_is_decided()) go_on_checking();  // in between
   return false;
 }
 
 // What became of an inbox is known.
 void RedisBackend::go_on_checking() {
-  Calls checks;
-  {
-    const std::lock_guard lock(mutex_);
-    checks.swap(checks_);
-  }
   base::OneByOne each;
-  for (const Call& call : checks) each([&] { answered_check(server_of(call), call); });
+  for (const Call& call : exchange_.take_held_up([](const Call&) { return true; }))
+    each([&] { answered_check(server_of(call), call); });
   each.finish();
-}
-
-// What the server has answered is out of date.
-RedisBackend::Calls RedisBackend::take_checks(const Server& server) noexcept {
-  Calls taken;
-  const std::lock_guard lock(mutex_);
-  for (auto call = checks_.begin(); call != checks_.end();) {
-    const auto next = std::next(call);
-    if (&server_of(*call) == &server) taken.splice(taken.end(), checks_, call);
-    call = next;
-  }
-  return taken;
 }
 
 // Where replicas have not enough of what was written for that, no grant would be told either.

@@ -155,6 +155,7 @@ void RedisBackend::refused(Server& server, const Call& call, const Reply& reply)
     return;
   }
   const bool final = error.kind == ServerError::Kind::final;
+  const remote::Fate fate = remote::fate_of_refused(call.purpose(), final);
   error.failure.text += remedy(settings_, reply.text, rights_beside(call.kind));
   if (error.kind == ServerError::Kind::elsewhere) {
     if (call.kind != Call::Kind::acquire) put_in_outbox(Calls{call});
@@ -166,8 +167,7 @@ void RedisBackend::refused(Server& server, const Call& call, const Reply& reply)
     operation.failed(std::move(error.failure));
   } else if (call.is_about_an_attempt() && !final) {
     if (call.kind == Call::Kind::acquire) attempts_.refuse(call.attempt());
-    const bool ours = call.kind == Call::Kind::cancel && operation.done() && operation.failure();
-    if (ours || call.leftover) run_again_later(call);
+    if (fate == remote::Fate::later) run_again_later(call);
     operation.trouble(std::move(error.failure));
   } else if (call.kind == Call::Kind::release) {
     const std::shared_ptr<Acquisition>& next = call.releasing().successor();
@@ -177,7 +177,7 @@ void RedisBackend::refused(Server& server, const Call& call, const Reply& reply)
       // The slot of the name may be on its way: then the script may have failed halfway.
       if (cluster_) attempts_.release_lost(call.releasing().hold(), clock_->now());
       // Not done: the library repeats it, if it is the library's.
-      if (call.ours) run_again_later(call);
+      if (fate == remote::Fate::later) run_again_later(call);
       if (next) next->trouble(error.failure);
       operation.trouble(std::move(error.failure));
       return;
@@ -214,7 +214,7 @@ void RedisBackend::fail_protocol(const Call& call, const Failure& why) {
 
 void RedisBackend::nonsense(Server& server, const Call& call) {
   const Failure why(Errc::protocol, server.where() + ": the server sent an invalid reply");
-  if (call.frees()) {
+  if (remote::fate_of_misread(call.purpose()) == remote::Fate::keep) {
     // It may not have been executed, and nobody else would free that: it is as if no answer had
     // come, and is said again by the next connection.
     Calls alone{call};

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Goal: a slow connection is not taken for a broken one, and no more requests are under way than a
 // server answers in time. Method: a proxy that delays, or keeps, what goes through.
-#include "fault/redis_proxied.hpp"
-
 #include <mortise/guards.hpp>
+
+#include "fault/redis_proxied.hpp"
 
 #include <string>
 #include <thread>
