@@ -39,12 +39,7 @@ RedisBackend::RedisBackend(Settings settings)
       requests_(settings_),
       turns_([this](const Acquisition& operation) {
         return !attempts_.is_withdrawn(operation.request().attempt);
-      }),
-      redisson_(settings_.queue_mode == QueueMode::redisson
-                    ? std::make_unique<Hearing>([this](bool begins, const std::string& channel) {
-                        return subscribe(begins, channel);
-                      })
-                    : nullptr) {}
+      }) {}
 
 RedisBackend::~RedisBackend() = default;
 
@@ -54,6 +49,14 @@ void RedisBackend::start(Host& host) {
   Server::User& user = *this;
   if (!settings_.is_cluster()) {
     server_ = std::make_unique<Server>(host, settings_, tls_.get(), shared_, user);
+    if (settings_.queue_mode != QueueMode::redisson) return;
+    redisson_ = std::make_unique<RedissonSide>(
+        RedissonSide::Parts{.host = host,
+                            .server = *server_,
+                            .requests = requests_,
+                            .attempts = attempts_,
+                            .ask = [this](const auto& operation) { ask(operation); },
+                            .inspect = [this](const auto& operation) { inspect(operation); }});
     return;
   }
   cluster_ = std::make_unique<Cluster>(settings_, [this](const Settings& settings) {
@@ -157,7 +160,7 @@ void RedisBackend::release(const std::shared_ptr<Release>& operation) {
     attempts_.released(operation->hold().attempt, operation->hold().number);
   }
   // Who begins to listen for it while the release is on its way is a waiter of Redisson's to that.
-  if (redisson_) attempts_.leave(operation->hold());
+  if (redisson_) redisson_->leaves(operation->hold());
   submit(Call::release(operation));
 }
 

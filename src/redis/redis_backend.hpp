@@ -7,8 +7,7 @@
 
 #include "redis/attempts.hpp"
 #include "redis/cluster.hpp"
-#include "redis/hearing.hpp"
-#include "redis/long_holds.hpp"
+#include "redis/redisson_side.hpp"
 #include "redis/requests.hpp"
 #include "redis/server.hpp"
 #include "redis/settings.hpp"
@@ -62,8 +61,9 @@ class RedisBackend final : public Backend, private Server::User {
    public:
     explicit Alarm(RedisBackend& backend) : backend_(backend) {}
     [[nodiscard]] Instant due() const noexcept override {
-      const Instant due = std::min({backend_.turns_.due(), backend_.attempts_.next_look(),
-                                    backend_.long_holds_.next(), backend_.exchange_.due()});
+      Instant due = std::min(
+          {backend_.turns_.due(), backend_.attempts_.next_look(), backend_.exchange_.due()});
+      if (backend_.redisson_) due = std::min(due, backend_.redisson_->due());
       return backend_.cluster_ == nullptr ? due : std::min(due, backend_.cluster_->next_look());
     }
     void ready(short events, Instant now) override;
@@ -191,19 +191,13 @@ class RedisBackend final : public Backend, private Server::User {
   void refused_inbox(Server& server, const std::string& words);
   void pushed_grant(Server& server, Push push);
   void told_of_subscription(Server& server, const Reply& message);
-  void heard_of(const std::string& channel);
   void probe_inbox(Server& server);
   void end_what_it_held(const Acquisition::Request& request, std::uint64_t last);
   // Beside Redisson (mode r), to which keys of `Once` mean nothing.
-  [[nodiscard]] Hearing* redisson(Mode mode) const noexcept {
+  [[nodiscard]] RedissonSide* redisson(Mode mode) const noexcept {
     return mode == Mode::exclusive ? redisson_.get() : nullptr;
   }
-  bool subscribe(bool begins, const std::string& channel);
-  void listen_as(const std::string& name, bool first);
   void begins_to_hold(const Acquisition::Request& request, std::uint64_t number);
-  void look_at_long_holds(Instant now);
-  void look_at_long_hold(const HoldId& hold, Instant now);
-  void look_for_holder(const std::string& channel);
 
   // In a cluster.
   void want_look();
@@ -240,11 +234,10 @@ class RedisBackend final : public Backend, private Server::User {
   Attempts attempts_{shared_.line};
   remote::AskTurns turns_;
   remote::Exchange<Call> exchange_;
-  const std::unique_ptr<Hearing> redisson_;  // in mode r only, as the next; null = nobody is beside
-  LongHolds long_holds_;
   Alarm alarm_{*this};
-  std::unique_ptr<Server> server_;    // null in a cluster
-  std::unique_ptr<Cluster> cluster_;  // null where there is one server
+  std::unique_ptr<Server> server_;          // null in a cluster
+  std::unique_ptr<RedissonSide> redisson_;  // null without `interop=redisson`
+  std::unique_ptr<Cluster> cluster_;        // null where there is one server
   std::atomic<bool> ends_{false};  // what is still to be said before it has stopped is being said
   std::atomic<bool> stopped_{false};
   std::atomic<bool> attached_{false};

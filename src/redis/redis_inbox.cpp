@@ -30,13 +30,16 @@ void RedisBackend::pushed(Server& server, const Reply& message) {
     } else {
       // What was said before it listened was told to nobody; and only by asking once more the
       // server learns that it is one of ours who listens.
-      heard_of(message.items[1].text);
+      if (redisson_) redisson_->heard_of(message.items[1].text);
     }
     return;
   }
   std::optional<Push> push = Push::parse(message.items[2].text);
   if (push) push->clock = server.clock_of_inbox();
-  if (!push) return heard_of(message.items[1].text);
+  if (!push) {
+    if (redisson_) redisson_->heard_of(message.items[1].text);
+    return;
+  }
   switch (push->kind) {
     case Push::Kind::granted: return pushed_grant(server, *std::move(push));
     case Push::Kind::look:
@@ -126,6 +129,10 @@ void RedisBackend::tell_believed(const std::shared_ptr<Acquisition>& operation, 
   each.finish();
 }
 
+void RedisBackend::begins_to_hold(const Acquisition::Request& request, std::uint64_t number) {
+  if (redisson_->began_to_hold(request, number)) host_->changed(alarm_);
+}
+
 // It was over before the server looked for this answer: taken by force, as a rule. The grant was
 // held up, and came just before it.
 void RedisBackend::end_what_it_held(const Acquisition::Request& request, std::uint64_t last) {
@@ -146,7 +153,7 @@ void RedisBackend::probe_inbox(Server& server) {
 
 void RedisBackend::Alarm::ready(short /*events*/, Instant now) {
   backend_.send_again(backend_.exchange_.take_due(now));
-  backend_.look_at_long_holds(now);
+  if (backend_.redisson_) backend_.redisson_->look(now);
   if (backend_.cluster_) backend_.look_at_slots(now);
   for (const auto& operation : backend_.turns_.take_due(now)) backend_.ask(operation);
   if (const auto waiter = backend_.turns_.take_left_out(now)) backend_.renew_places(waiter);

@@ -285,7 +285,7 @@ void RedisBackend::tell_granted(Acquisition& operation, const Grant& grant, std:
   while (!operation.done()) std::this_thread::yield();
   // Before the answer to its release is read.
   if (operation.grant().number != noted) attempts_.took(operation);
-  Hearing* const beside = redisson(request.mode);
+  RedissonSide* const beside = redisson(request.mode);
   if (beside != nullptr) beside->stop_waiting(request.name);
   if (operation.grant().number == grant.number) {
     if (beside != nullptr) begins_to_hold(request, grant.number);
@@ -344,11 +344,7 @@ void RedisBackend::waits(Server& server, const std::shared_ptr<Acquisition>& ope
     turns_.ask_at(operation, asked + while_apart);
     host_->changed(alarm_);
   }
-  if (queued && redisson(request.mode)) {
-    listen_as(request.name, answer.first);
-    // This thread stood still, and meanwhile a message granted it, and it stopped to listen.
-    if (operation->done()) redisson_->stop_waiting(request.name);
-  }
+  if (queued && redisson(request.mode)) redisson_->queued(*operation, answer.first);
   const Failure why = server.listens() ? Failure{} : server.why_deaf();
   if (why) {
     operation->failed(why);

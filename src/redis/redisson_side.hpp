@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+// What a client does for locks that Redisson's clients take, too (`interop=redisson`).
+#pragma once
+
+#include <mortise/backend.hpp>
+
+#include "redis/attempts.hpp"
+#include "redis/hearing.hpp"
+#include "redis/long_holds.hpp"
+#include "redis/requests.hpp"
+#include "redis/server.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace mortise::redis {
+
+/// Redisson publishes each release on a channel to all clients that wait. So the first of our queue
+/// subscribes to the channel, and asks at each message. `forceUnlock()` deletes Redisson's key, and
+/// publishes that on the same channel. So a client that holds a lock for long subscribes, too, and
+/// looks at its hold at each message, and once when it begins to listen.
+/// @thread_safety every member may be called concurrently.
+class RedissonSide {
+ public:
+  struct Parts {
+    Host& host;
+    Server& server;
+    const Requests& requests;
+    Attempts& attempts;
+    std::function<void(const std::shared_ptr<Acquisition>&)> ask;
+    std::function<void(std::shared_ptr<Inspection>)> inspect;
+  };
+  /// @param parts outlive it
+  explicit RedissonSide(Parts parts);
+
+  /// It waits in the queue. @param first no other attempt of ours is in front of it
+  void queued(const Acquisition& operation, bool first);
+  /// No attempt of this client waits for that name any more.
+  void stop_waiting(const std::string& name) { hearing_.stop_waiting(name); }
+  /// @return true if the next look is earlier than before: whoever polls has to know
+  [[nodiscard]] bool began_to_hold(const Acquisition::Request& request, std::uint64_t number);
+  /// Its release is on its way. @see AttemptCourse::leave()
+  void leaves(const HoldId& hold) { parts_.attempts.leave(hold); }
+  void stop_holding(const HoldId& hold) { hearing_.stop_holding(hold); }
+
+  /// A message came on that channel, or its subscription began.
+  void heard_of(const std::string& channel);
+  /// The server ended a subscription.
+  void ended(const std::string& channel) { hearing_.ended(channel); }
+  /// The inbox broke.
+  void forget() { hearing_.forget(); }
+
+  /// As the members of Hearing.
+  [[nodiscard]] bool waits(const std::string& name) const { return hearing_.waits(name); }
+  [[nodiscard]] bool is_still_counted(const std::string& name) const {
+    return hearing_.is_still_counted(name);
+  }
+
+  /// @return when `look()` has to be called; `never` = there is no hold.
+  [[nodiscard]] Instant due() const noexcept { return long_holds_.next(); }
+  void look(Instant now);
+
+ private:
+  [[nodiscard]] bool subscribe(bool begins, const std::string& channel);
+  void look_at(const HoldId& hold, Instant now);
+  void look_for_holder(const std::string& channel);
+
+  const Parts parts_;
+  Hearing hearing_;
+  LongHolds long_holds_;
+};
+
+}  // namespace mortise::redis
