@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a client does for locks that Redisson's clients take, too (`interop=redisson`).
+// Locks that Redisson's clients take as well (`interop=redisson`).
 #pragma once
 
 #include <mortise/backend.hpp>
@@ -19,8 +19,8 @@ namespace mortise::redis {
 
 /// Redisson publishes each release on a channel to all clients that wait. So the first of our queue
 /// subscribes to the channel, and asks at each message. `forceUnlock()` deletes Redisson's key, and
-/// publishes that on the same channel. So a client that holds a lock for long subscribes, too, and
-/// looks at its hold at each message, and once when it begins to listen.
+/// publishes that on the same channel. So a client that holds a lock for long subscribes as well,
+/// and looks at its hold at each message, and once when it begins to listen.
 /// @thread_safety every member may be called concurrently.
 class RedissonSide {
  public:
@@ -39,7 +39,7 @@ class RedissonSide {
   void queued(const Acquisition& operation, bool first);
   /// No attempt of this client waits for that name any more.
   void stop_waiting(const std::string& name) { hearing_.stop_waiting(name); }
-  /// @return true if the next look is earlier than before: whoever polls has to know
+  /// @return true if the next look is earlier than before: a thread that polls has to know
   [[nodiscard]] bool began_to_hold(const Acquisition::Request& request, std::uint64_t number);
   /// Its release is on its way. @see AttemptCourse::leave()
   void leaves(const HoldId& hold) { parts_.attempts.leave(hold); }

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-// What becomes of a call that has no answer: whether it is sent again, when, and by whom. One table
-// for all calls.
+// The fate of a call that has no answer: whether it is sent again, when, and by which part. One
+// table for all calls.
 #pragma once
 
 #include <cstdint>
 
 namespace mortise::remote {
 
-/// What a call is for.
+/// The purpose of a call.
 enum class Purpose : std::uint8_t {
   take,       ///< asks for an attempt; its course sends it again on each connection
-  look,       ///< looks for what a lost request took; so does this
+  look,       ///< looks for a hold that a lost request took; so does this
   undo,       ///< takes back an attempt whose caller has an error; so does this
   cancel,     ///< takes back an attempt; its caller repeats it
   release,    ///< ends a hold; its caller repeats it
@@ -30,7 +30,7 @@ enum class Fate : std::uint8_t {
 };
 
 /// The connection broke before it was answered, or could not be made.
-/// @param final the next connection will fail, too
+/// @param final the next connection will fail as well
 /// @param was_up the connection broke; as a rule the next one is up at once
 [[nodiscard]] constexpr Fate fate_of_lost(Purpose purpose, bool final, bool was_up) noexcept {
   switch (purpose) {
