@@ -45,6 +45,7 @@ void AskTurns::placed(const Waiter& waiter, Instant now) {
     throw;
   }
   any_places_.store(true);
+  forget_some(now);
 }
 
 // Each place is renewed once per period at least: the others take it along once it is older than
@@ -120,7 +121,8 @@ void AskTurns::erase(Place& place) noexcept {
   any_places_.store(!places_.empty());
 }
 
-// Or each request would look for its turn as long as the client lives.
+// Otherwise each request would look for its turn as long as the client lives. Each new place
+// forgets two, so there are never many more than waiters.
 void AskTurns::forget_some(Instant now) noexcept {
   for (int i = 0; i < 2; ++i) {
     const auto oldest = in_order_.first();

@@ -160,5 +160,16 @@ TEST_F(RemoteAskTurns, PlacesOfWaitersThatAreGoneAreForgotten) {
   EXPECT_FALSE(turns_.any_places());
 }
 
+// Waiters come and go, and none of them asks for a second time.
+TEST_F(RemoteAskTurns, PlacesAreForgottenAlthoughNoTurnIsTaken) {
+  for (std::uint64_t i = 10; i < 1'000; ++i) {
+    const auto waiter = waiter_of(i);
+    turns_.placed(waiter, start + i * 1s);
+    leave(waiter);
+  }
+  static_cast<void>(turns_.take_turn(three_, start + 2'000s));
+  EXPECT_FALSE(turns_.any_places()) << "a turn forgets two places at most";
+}
+
 }  // namespace
 }  // namespace mortise::remote
