@@ -121,6 +121,7 @@ class Courses {
       place->kept = operation;
       place->course.lost().add(moment, due);
       lists_.file(place);
+      lists_.forget_some(moment.noted);  // without an answer there is no grant that does
     });
   }
   /// The same of a request to release that hold. If its answer was read, and there was no memory to

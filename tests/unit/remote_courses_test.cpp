@@ -120,6 +120,19 @@ TEST_F(RemoteCourses, KeepAnOperationAsLongAsALostRequestMayTakeAHoldForIt) {
   EXPECT_FALSE(table_.any_lost());
 }
 
+// No grant comes from a server whose connections break.
+TEST_F(RemoteCourses, ForgetLostRequestsAlthoughNothingIsGranted) {
+  for (std::uint64_t i = 1; i <= 3'000; ++i) {
+    const auto operation = operation_of(i);
+    const Instant now = start + i * 1s;
+    EXPECT_TRUE(table_.asked(operation, i));
+    table_.request_lost(operation, {.after = 5s, .clock = 7, .noted = now}, now);
+    operation->failed({Errc::timeout, "no answer"});
+    EXPECT_TRUE(table_.cancelled(operation));
+  }
+  EXPECT_LT(table_.size(), 500U);
+}
+
 // close() looks at once, and does not wait for what cannot be seen in time.
 TEST_F(RemoteCourses, HurryAtTheEnd) {
   table_.request_lost(one_, {.after = 5s, .clock = 7, .noted = start}, start + 5s);
