@@ -20,6 +20,14 @@ bool AttemptCourse::ask(std::uint64_t connection, bool once) noexcept {
   return true;
 }
 
+// A lost request for it is no reason to refuse the next one. That shows what the lost one took.
+void AttemptCourse::reopen() noexcept {
+  if (state_ != State::gone) return;
+  const LostRequests lost = lost_;
+  *this = {};
+  lost_ = lost;
+}
+
 void AttemptCourse::refuse() noexcept {
   if (!is_undecided() || requests_ == known_to_server) return;
   if (requests_ > 0) --requests_;

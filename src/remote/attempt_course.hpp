@@ -52,6 +52,9 @@ class AttemptCourse {
   /// @param once not if it was asked for on that connection before
   /// @return true if the request may be sent
   [[nodiscard]] bool ask(std::uint64_t connection, bool once) noexcept;
+  /// Its caller still waits. If it is gone, its hold was given back and its caller never got that:
+  /// it begins again.
+  void reopen() noexcept;
   /// The server refused a request for it and did nothing.
   void refuse() noexcept;
   /// The server answered that it waits.

@@ -36,7 +36,7 @@ class Courses {
   /// A request for it takes its place among those under way. @return as AttemptCourse::ask()
   bool asked(const Operation& operation, std::uint64_t connection, bool once = false) {
     if (operation->done()) return false;
-    const Place place = lists_.place_of(operation->request().attempt);
+    const Place place = wanted_locked(*operation);
     if (!place->course.ask(connection, once)) return false;
     place->operation = operation;
     lists_.file(place);
@@ -78,8 +78,9 @@ class Courses {
   void wanted(const Operation& operation) {
     const std::lock_guard lock(mutex_);
     if (operation->done()) return;
-    const Place place = lists_.place_of(operation->request().attempt);
+    const Place place = wanted_locked(*operation);
     if (place->course.is_undecided()) place->operation = operation;
+    lists_.file(place);
   }
   /// Its caller takes it back. @return false: the server was never asked
   bool cancelled(const Operation& operation) {
@@ -252,6 +253,12 @@ class Courses {
  private:
   using Place = typename CourseLists<More>::Place;
 
+  /// @param operation not done
+  [[nodiscard]] Place wanted_locked(const Acquisition& operation) {
+    const Place place = lists_.place_of(operation.request().attempt);
+    place->course.reopen();
+    return place;
+  }
   template <class Event>
   auto on_locked(const AttemptId& attempt, Event event) {
     using Result = std::invoke_result_t<Event&, Entry&>;

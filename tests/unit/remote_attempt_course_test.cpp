@@ -218,7 +218,7 @@ TEST(RemoteAttemptCourse, HoldsNothingIfItWaitsBehindItsOwnGrant) {
 /// Brings events about, and judges each step by a record of its own.
 class Judge {
  public:
-  static constexpr int events = 17;
+  static constexpr int events = 18;
 
   /// @return what is wrong; empty = nothing
   [[nodiscard]] std::string step(int event) {
@@ -261,7 +261,8 @@ class Judge {
         is_looking_ = false;  // the answer to that look says nothing about this request
         break;
       case 15: return looked(course_.begin_look(at_noon), number, before);
-      case 16:
+      case 16: return reopened(before);
+      case 17:
         if (course_.lost().executed(at + 2s, 7, at_noon)) return "void, and may still arrive";
         may_arrive_ = is_looking_ = false;
         break;
@@ -276,6 +277,15 @@ class Judge {
     if (may_be_sent && is_over_) return "asked for after it was over";
     if (!may_be_sent && before <= State::queued) return "not asked for, although it waits";
     is_asked_ = is_asked_ || may_be_sent;
+    return judge_all();
+  }
+  /// By a caller that has neither a result nor taken it back.
+  std::string reopened(State before) {
+    if (is_taken_back_) return judge_all();
+    course_.reopen();
+    if (before == State::gone) is_over_ = is_given_back_ = false;
+    if (before != State::gone && course_.state() != before) return "it was not over";
+    if (course_.lost().any() != may_arrive_) return "what was lost is forgotten";
     return judge_all();
   }
   std::string withdrawn(bool server_may_know, State before) {
@@ -356,7 +366,7 @@ TEST(RemoteAttemptCourse, IsRightAfterEverySequenceOfFiveEvents) {
   std::string path;
   std::uint64_t sequences = 0;
   judge_all_after(Judge(), 5, path, sequences);
-  EXPECT_EQ(sequences, 17U + 289U + 4'913U + 83'521U + 1'419'857U);
+  EXPECT_EQ(sequences, 18U + 324U + 5'832U + 104'976U + 1'889'568U);
 }
 
 }  // namespace

@@ -120,6 +120,23 @@ TEST_F(RemoteCourses, KeepAnOperationAsLongAsALostRequestMayTakeAHoldForIt) {
   EXPECT_FALSE(table_.any_lost());
 }
 
+// With `replicas=n` its hold may be given back while its caller waits. The caller asks again, and a
+// lost request must not keep it from that.
+TEST_F(RemoteCourses, AskAgainAfterAHoldThatWasGivenBackAlthoughARequestIsLost) {
+  EXPECT_TRUE(table_.asked(one_, 1));
+  table_.request_lost(one_, {.after = 5s, .clock = 7, .noted = start}, start + 5s);
+  hold(1);
+  table_.on(id_of(1), [](Entry& entry) { EXPECT_TRUE(entry.course.reject(77)); });
+  EXPECT_FALSE(table_.asked(one_, 2)) << "the release is on its way";
+  table_.released(id_of(1), 77);
+  table_.wanted(one_);
+  EXPECT_THAT(table_.undecided(), ElementsAre(one_)) << "for the next connection";
+  EXPECT_TRUE(table_.asked(one_, 2));
+  EXPECT_FALSE(table_.is_withdrawn(id_of(1)));
+  EXPECT_TRUE(table_.any_lost());
+  EXPECT_EQ(table_.next_look(), never) << "its next request shows it";
+}
+
 // No grant comes from a server whose connections break.
 TEST_F(RemoteCourses, ForgetLostRequestsAlthoughNothingIsGranted) {
   for (std::uint64_t i = 1; i <= 3'000; ++i) {
