@@ -44,8 +44,8 @@ class Attempts final : public remote::Courses<Heard> {
   void leave(const HoldId& hold) {
     on(hold.attempt, [&](Entry& entry) { entry.course.leave(hold.number); });
   }
-  void restart(const HoldId& hold) {
-    on(hold.attempt, [&](Entry& entry) { entry.course.restart(hold.number); });
+  void give_up_release(const HoldId& hold) {
+    on(hold.attempt, [&](Entry& entry) { entry.course.release(hold.number); });
   }
   std::optional<std::uint64_t> end(const AttemptId& attempt, std::uint64_t number, Instant now) {
     return on(attempt, [&](Entry& entry) { return entry.course.end(number, now); });

@@ -79,7 +79,8 @@ bool RedisBackend::is_over(const Call& call, Instant now) const {
 // What an attempt was granted and was not told, since replicas did not have it, is not said to be
 // given back any more: whoever waits for the attempt still would be refused for ever.
 void RedisBackend::leave(const Call& call) {
-  if (call.kind == Call::Kind::release && call.ours) attempts_.restart(call.releasing().hold());
+  if (call.purpose() != remote::Purpose::give_back) return;
+  attempts_.give_up_release(call.releasing().hold());
 }
 
 void RedisBackend::submit_kept(Server& server) {

@@ -135,13 +135,6 @@ bool AttemptCourse::release(std::uint64_t number) noexcept {
   return std::exchange(state_, State::gone) == State::in_doubt;
 }
 
-void AttemptCourse::restart(std::uint64_t number) noexcept {
-  if (!is_hold(number)) return;
-  const LostRequests lost = lost_;
-  *this = {};
-  lost_ = lost;
-}
-
 bool AttemptCourse::may_be_forgotten(Instant now) const noexcept {
   if (!lost_.is_forgotten(now) || is_to_be_undone()) return false;
   return state_ == State::gone || (number_ != 0 && now - until_ > VoidMoment::life);

@@ -92,12 +92,9 @@ class AttemptCourse {
   void leave(std::uint64_t number) noexcept;
   /// A request for that release was lost.
   void lose_release(std::uint64_t number) noexcept;
-  /// The server answered that release. @return true if an earlier one was lost, and may have been
-  /// executed
+  /// The server answered that release; or it will not be sent any more, and the hold is over at the
+  /// server. @return true if an earlier one was lost, and may have been executed
   bool release(std::uint64_t number) noexcept;
-  /// The release of that hold will not be sent any more, and the hold is over at the server: its
-  /// attempt may be asked for again.
-  void restart(std::uint64_t number) noexcept;
 
   /// Requests for it that were lost.
   [[nodiscard]] LostRequests& lost() noexcept { return lost_; }

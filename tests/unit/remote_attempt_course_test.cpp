@@ -177,9 +177,10 @@ TEST(RemoteAttemptCourse, GoesFromStateToState) {
        [](AttemptCourse& course) {
          hold(course);
          EXPECT_TRUE(course.reject(77));
-         course.restart(76);
+         course.reopen();
          EXPECT_FALSE(course.ask(2, false));
-         course.restart(77);
+         EXPECT_FALSE(course.release(77));
+         course.reopen();
          EXPECT_TRUE(course.ask(2, false));
        }},
   };

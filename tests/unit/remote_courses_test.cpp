@@ -137,6 +137,19 @@ TEST_F(RemoteCourses, AskAgainAfterAHoldThatWasGivenBackAlthoughARequestIsLost) 
   EXPECT_EQ(table_.next_look(), never) << "its next request shows it";
 }
 
+// The release is given up after a minute, and no caller has to ask again. So no next request shows
+// what the lost one took.
+TEST_F(RemoteCourses, LookForALostRequestAlthoughTheReleaseOfItsHoldIsGivenUp) {
+  EXPECT_TRUE(table_.asked(one_, 1));
+  table_.request_lost(one_, {.after = 5s, .clock = 7, .noted = start}, start + 5s);
+  hold(1);
+  table_.on(id_of(1), [](Entry& entry) { EXPECT_FALSE(entry.course.release(77)); });
+  for (std::uint64_t i = 2; i <= 9; ++i) hold(i);
+  EXPECT_TRUE(table_.any_lost()) << "the grants of other attempts are no reason to forget it";
+  EXPECT_EQ(table_.next_look(), start + 5s);
+  EXPECT_THAT(table_.begin_looks(start + 5s, false), ElementsAre(one_));
+}
+
 // No grant comes from a server whose connections break.
 TEST_F(RemoteCourses, ForgetLostRequestsAlthoughNothingIsGranted) {
   for (std::uint64_t i = 1; i <= 3'000; ++i) {
