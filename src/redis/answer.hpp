@@ -6,6 +6,7 @@
 #include <mortise/operation.hpp>
 
 #include "redis/reply.hpp"
+#include "remote/server_clock.hpp"
 
 #include <array>
 #include <chrono>
@@ -20,8 +21,7 @@ namespace mortise::redis {
 
 class Items;
 
-/// A moment by the server's clock.
-using ServerTime = std::chrono::microseconds;
+using remote::ServerTime;
 
 /// The answer to an attempt, or to a look at a name. The scripts list what each of them answers.
 struct Answer {

@@ -9,7 +9,6 @@
 #include "redis/connection.hpp"
 #include "redis/listening.hpp"
 #include "redis/sentinel_watch.hpp"
-#include "redis/server_clock.hpp"
 #include "redis/settings.hpp"
 #include "redis/witness.hpp"
 #include "remote/name_watch.hpp"
@@ -112,8 +111,8 @@ class Server final : private Connection::User {
   /// @return by what its times are told from those of other servers, and of earlier starts.
   [[nodiscard]] std::uint64_t clock() const noexcept { return clock_.load(); }
   /// The time of that server, as an estimate.
-  [[nodiscard]] ServerClock& time() noexcept { return time_; }
-  [[nodiscard]] const ServerClock& time() const noexcept { return time_; }
+  [[nodiscard]] remote::ServerClock& time() noexcept { return time_; }
+  [[nodiscard]] const remote::ServerClock& time() const noexcept { return time_; }
   /// @return as `clock()`, of the server to which the inbox leads.
   [[nodiscard]] std::uint64_t clock_of_inbox() const noexcept { return clock_of_inbox_.load(); }
   /// A call for it was made; and when that was last.
@@ -195,7 +194,7 @@ class Server final : private Connection::User {
   std::atomic<bool> attached_{false};
   std::atomic<Instant::rep> used_{0};
   std::atomic<std::uint64_t> clock_{0};
-  ServerClock time_;
+  remote::ServerClock time_;
   std::atomic<std::uint64_t> clock_of_inbox_{0};
   std::atomic<Connection*> inbox_{nullptr};
   std::unique_ptr<Connection> inbox_owner_;

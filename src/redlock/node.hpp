@@ -8,7 +8,6 @@
 #include "base/tuned_source.hpp"
 #include "redis/answer.hpp"
 #include "redis/connection.hpp"
-#include "redis/server_clock.hpp"
 #include "redlock/trail.hpp"
 #include "remote/name_watch.hpp"
 
@@ -71,7 +70,7 @@ class Node final : private redis::Connection::User {
   /// @return the server that it is connected to, or was last (see `server_of()`); of what is
   /// `answered()` it is the one that answers.
   [[nodiscard]] std::uint64_t server() const noexcept { return server_.load(); }
-  [[nodiscard]] redis::ServerClock& clock() noexcept { return clock_; }
+  [[nodiscard]] remote::ServerClock& clock() noexcept { return clock_; }
   /// @return why not, when that is known.
   [[nodiscard]] Failure why() const;
   /// @return when that was found; long ago for whoever did not want it since.
@@ -171,7 +170,7 @@ class Node final : private redis::Connection::User {
   std::atomic<bool> usable_{false};
   std::atomic<std::uint64_t> server_;
   std::atomic<std::uint64_t> generation_{0};
-  redis::ServerClock clock_;
+  remote::ServerClock clock_;
   std::atomic<bool> listens_{false};
 
   mutable std::mutex mutex_;

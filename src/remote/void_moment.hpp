@@ -4,14 +4,13 @@
 
 #include <mortise/clock.hpp>
 
+#include "remote/server_clock.hpp"
+
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
 
 namespace mortise::remote {
-
-/// A moment by a server's clock.
-using ServerTime = std::chrono::microseconds;
 
 /// A request that takes may arrive behind the requests of the next connection. The server ignores
 /// it after its `void` moment. So a request that takes back what it took is final if the server

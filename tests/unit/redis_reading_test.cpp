@@ -3,7 +3,7 @@
 // Method: random clocks, and readings one by one.
 #include "model/seed.hpp"
 #include "redis/reading.hpp"
-#include "redis/server_clock.hpp"
+#include "remote/server_clock.hpp"
 
 #include <gtest/gtest.h>
 
@@ -41,7 +41,7 @@ TEST(RedisReadingTest, IsNotLaterThanTheServersMoment) {
 }
 
 TEST(RedisServerClockTest, GoesOnFromTheLastReading) {
-  ServerClock clock;
+  remote::ServerClock clock;
   EXPECT_EQ(clock.at(read_at), 0us);
   clock.read(read_at, 20s, read_at + 1ms);
   EXPECT_EQ(clock.at(read_at + 1s), 21s);

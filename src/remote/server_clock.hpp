@@ -5,14 +5,16 @@
 #include <mortise/clock.hpp>
 
 #include "base/mutant.hpp"
-#include "redis/answer.hpp"
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
 
-namespace mortise::redis {
+namespace mortise::remote {
+
+/// Microseconds since 1970, by the clock of a server.
+using ServerTime = std::chrono::microseconds;
 
 /// An estimate that is too late lets a copy of a request live that much longer. One that is too
 /// early costs a round trip: the server answers `void`, and its reply is the next reading.
@@ -30,7 +32,8 @@ class ServerClock {
   /// reading took; 0 = unknown.
   [[nodiscard]] ServerTime at(Instant when) const noexcept {
     if (base::mutant("redis.void_by_the_clients_clock") ||
-        base::mutant("redlock.void_by_the_clients_clock")) {
+        base::mutant("redlock.void_by_the_clients_clock") ||
+        base::mutant("postgres.void_by_the_clients_clock")) {
       return std::chrono::duration_cast<ServerTime>(
           std::chrono::system_clock::now().time_since_epoch());
     }
@@ -48,4 +51,4 @@ class ServerClock {
   std::atomic<std::int64_t> ahead_{unknown};
 };
 
-}  // namespace mortise::redis
+}  // namespace mortise::remote
