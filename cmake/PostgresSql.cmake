@@ -6,38 +6,34 @@
 set(folder "${PROJECT_SOURCE_DIR}/src/postgres/sql")
 set(migration begin trust steps schema once_tables share_tables add_row take_row take release_row release renew cancel share
     guard expel force_release once_begin once_conclude once_forget rights trust)
-set(statements look peek ask ask_key ask_share ask_permit inspect check look_key renew_all greet session census list queue
-    at_home)
+set(statements look ask_key inspect check look_key renew_all greet session census list queue at_home)
 # The statements that are made for all three.
 set(statements_of_spaces list queue)
 # The functions that are made more than once: for the names of locks, for the keys of Once, for semaphores.
-set(spaces add_row take_row release_row release renew cancel share expel)
+set(spaces add_row take release_row release renew cancel share expel take_row)
 set(spaces_of_keys add_row take_row release_row renew cancel expel)
-set(spaces_of_semaphores add_row release_row release cancel share expel)
+set(spaces_of_semaphores add_row take release_row release cancel share expel)
 set(clock_number "floor(extract(epoch FROM t) * 1000000)::bigint")
-# In front of the labels of those who share a name: see share_tables.sql.
-set(mark "'\\x01'::pg_catalog.bytea")
 set(floor_of_keys "(SELECT max(number) FROM @schema@.run_floor)")
-function(mortise_make_for result text lock ticket share of word shares gate floor first_number only_waits mark label_at
-         reads)
-    foreach(placeholder IN ITEMS lock ticket share of word shares gate floor first_number only_waits mark
+function(mortise_make_for result text lock ticket share of word shares gate floor first_number only_waits label_at reads)
+    foreach(placeholder IN ITEMS lock ticket share of word shares gate floor first_number only_waits
                          label_at reads)
         string(REPLACE "@${placeholder}@" "${${placeholder}}" text "${text}")
     endforeach()
     set(${result} "${text}" PARENT_SCOPE)
 endfunction()
 function(mortise_make_for_locks result text)
-    mortise_make_for(text "${text}" lock ticket share "" "" true false 0 "${clock_number}" false "${mark}" 2 w.reads)
+    mortise_make_for(text "${text}" lock ticket share "" "" true false 0 "${clock_number}" false 2 w.reads)
     set(${result} "${text}" PARENT_SCOPE)
 endfunction()
 function(mortise_make_for_keys result text)
     mortise_make_for(text "${text}" run run_ticket share _run "key " false false "${floor_of_keys}"
-                     "greatest(${clock_number}, ${floor_of_keys} + 1)" "(how & 9) = 9" "" 0 false)
+                     "greatest(${clock_number}, ${floor_of_keys} + 1)" "(how & 17) = 17" 0 false)
     set(${result} "${text}" PARENT_SCOPE)
 endfunction()
 function(mortise_make_for_semaphores result text)
     mortise_make_for(text "${text}" gate gate_ticket gate_share _gate "permit " true true 0 "${clock_number}" false
-                     "${mark} OPERATOR(pg_catalog.||) pg_catalog.int8send(permits)" 10 w.reads)
+                     10 w.reads)
     set(${result} "${text}" PARENT_SCOPE)
 endfunction()
 

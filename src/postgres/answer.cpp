@@ -3,6 +3,7 @@
 #include "postgres/answer.hpp"
 
 #include "core/figures.hpp"
+#include "postgres/arguments.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -74,17 +75,17 @@ std::optional<Holder> holder_in(const Result& result, int number, int ends, int 
 }
 
 /// What look.sql tells of the holder.
-std::optional<Answer> looked_at(std::string_view bytes) {
+std::optional<Answer> looked_at(std::string_view bytes, remote::ServerTime at) {
   constexpr std::size_t each = sizeof(std::int64_t);
-  if (bytes.size() < 3 * each) return std::nullopt;
+  if (bytes.size() < 2 * each) return std::nullopt;
   const std::int64_t end = integer_of(bytes.substr(each, each));
-  const std::int64_t clock = integer_of(bytes.substr(2 * each, each));
+  const std::int64_t clock = timestamptz_of(at);
   Answer answer{.kind = Answer::Kind::held};
   // Its lease may end while it is looked at.
   if (end <= clock) return answer;
   answer.left = lease_between(clock, end);
   answer.holder =
-      holder_with(integer_of(bytes.substr(0, each)), answer.left, bytes.substr(3 * each));
+      holder_with(integer_of(bytes.substr(0, each)), answer.left, bytes.substr(2 * each));
   return answer;
 }
 
@@ -129,10 +130,10 @@ std::string bytes_of(std::string_view digits) {
   return bytes;
 }
 
-std::optional<Answer> Answer::parse(std::string_view words) {
+std::optional<Answer> Answer::parse(std::string_view words, remote::ServerTime at) {
   if (words.empty()) return std::nullopt;
   const char letter = words.front();
-  if (letter == '\0') return looked_at(words);
+  if (letter == '\0') return looked_at(words, at);
   if (letter == told_mark) {
     Answer answer{.kind = Kind::told};
     answer.record = record_in(words);
@@ -174,7 +175,7 @@ std::optional<Answer> Answer::parse(std::string_view words) {
   switch (letter) {
     case 'A': answer.kind = Kind::ahead; return answer;
     case 'L': answer.kind = Kind::locked; return answer;
-    case 'R': answer.kind = Kind::refused; return answer;
+    case 'V': answer.kind = Kind::late; return answer;
     case 'W': answer.for_others = true; return answer;
     default: return std::nullopt;
   }
@@ -219,8 +220,12 @@ std::optional<Recalled> Recalled::of(const Result& result) {
 }
 
 std::optional<Answer> Answer::of(const Result& result) {
-  const auto words = result.text(0);
-  return words ? parse(*words) : std::nullopt;
+  const auto clock = result.integer(0);
+  const auto words = result.text(1);
+  if (!clock || !words) return std::nullopt;
+  std::optional<Answer> answer = parse(*words, server_time(*clock));
+  if (answer) answer->at = server_time(*clock);
+  return answer;
 }
 
 std::optional<ReleaseOutcome> release_outcome(const Result& result) {
@@ -257,9 +262,10 @@ std::optional<std::vector<std::int64_t>> numbers_of(const Result& result) {
 }
 
 std::optional<ServerFacts> ServerFacts::read(const Result& result) {
-  const auto versions = numbers_in(result.text(0).value_or(""));
+  const auto version = result.integer(0);
   const auto pid = result.integer(1);
-  if (!versions || versions->size() != 2 || !pid) return std::nullopt;
+  const auto time = result.integer(9);
+  if (!version || !pid) return std::nullopt;
   const auto where = numbers_in(result.text(7).value_or(""));
   const bool tells = where && where->size() == 2;
   return ServerFacts{.backend_pid = static_cast<int>(*pid),
@@ -268,11 +274,11 @@ std::optional<ServerFacts> ServerFacts::read(const Result& result) {
                      .read_committed = result.flag(4).value_or(false),
                      .logged = result.flag(5).value_or(false),
                      .indexes = result.flag(6).value_or(false),
-                     .oldest_version = versions->front(),
-                     .version = versions->back(),
+                     .version = *version,
                      .whereabouts = {.cluster = tells ? where->front() : 0,
                                      .timeline = tells ? where->back() : 0,
-                                     .database = result.integer(8).value_or(0)}};
+                                     .database = result.integer(8).value_or(0)},
+                     .time = server_time(time.value_or(0))};
 }
 
 }  // namespace mortise::postgres

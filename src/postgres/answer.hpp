@@ -8,6 +8,7 @@
 
 #include "postgres/lineage.hpp"
 #include "postgres/pq.hpp"
+#include "remote/server_clock.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -27,7 +28,7 @@ struct Answer {
     ahead,    ///< free, but others come first
     busy,     ///< somebody else's at the last moment; or nothing is left of the attempt
     locked,   ///< in the hands of another transaction: ask again soon
-    refused,  ///< a copy that came too late
+    late,     ///< the request came after its moment, and has done nothing: ask again
     told,     ///< of a key: nothing is to be run, or can be
     differs,  ///< the semaphore has another number of permits
   };
@@ -40,10 +41,12 @@ struct Answer {
   std::uint64_t run = 0;                   // granted, of a key
   std::shared_ptr<const Record> record{};  // told
   std::uint64_t permits = 0;               // differs: so many
+  remote::ServerTime at{};                 // the server's clock, before it has looked
   bool for_others = false;  // nothing is left of it, and somebody else may wait for what is free
 
   [[nodiscard]] static std::optional<Answer> of(const Result& result);
-  [[nodiscard]] static std::optional<Answer> parse(std::string_view words);
+  [[nodiscard]] static std::optional<Answer> parse(std::string_view words,
+                                                   remote::ServerTime at = {});
 };
 
 enum class ReleaseOutcome : char {
@@ -53,7 +56,7 @@ enum class ReleaseOutcome : char {
   freed_for_others = 'T',   ///< and somebody may wait: see wake()
   lapsed_for_others = 'Y',  ///< the same
   not_ours = 'N',
-  not_ours_for_others = 'M',  ///< the same: a later grant of its attempt was freed
+  not_ours_for_others = 'M',  ///< of a run: the same, and somebody may wait
   locked = 'L',
   stands = 'S',             ///< of a run: what its runner has written by itself
   stands_for_others = 'U',  ///< the same, and somebody may wait
@@ -104,14 +107,14 @@ struct ServerFacts {
   bool read_only = false;
   bool read_committed = false;  ///< by default
   bool logged = false;
-  bool indexes = false;             ///< the unique ones are there
-  std::int64_t oldest_version = 0;  ///< of the clients that the schema serves
-  std::int64_t version = 0;         ///< of the schema, and of the newest of them
+  bool indexes = false;      ///< the unique ones are there
+  std::int64_t version = 0;  ///< of the schema
   Whereabouts whereabouts{};
+  remote::ServerTime time{};
 
   [[nodiscard]] static std::optional<ServerFacts> read(const Result& result);
 };
 /// Of this client: which functions it calls, and what it makes of their answers.
-inline constexpr std::int64_t schema_version = 6;
+inline constexpr std::int64_t schema_version = 1;
 
 }  // namespace mortise::postgres

@@ -4,6 +4,8 @@
 
 #include <endian.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstring>
 
 namespace mortise::postgres {
@@ -15,6 +17,10 @@ constexpr unsigned bytea_type = 17;
 constexpr unsigned int8_type = 20;
 constexpr unsigned bytea_array_type = 1001;
 constexpr unsigned int8_array_type = 1016;
+constexpr unsigned timestamptz_type = 1184;
+
+// A timestamptz counts microseconds from here.
+constexpr remote::ServerTime year_2000 = std::chrono::seconds(946'684'800);
 
 template <class Number>
 void append_number(std::string& out, Number value) {
@@ -34,6 +40,17 @@ void append_array_head(std::string& out, unsigned type, std::size_t length) {
 }
 
 }  // namespace
+
+std::int64_t timestamptz_of(remote::ServerTime moment) noexcept {
+  // The largest number is "infinity".
+  return moment == remote::ServerTime::max() ? INT64_MAX : (moment - year_2000).count();
+}
+
+remote::ServerTime server_time(std::int64_t timestamptz) noexcept {
+  // What would overflow is no time of a clock.
+  constexpr std::int64_t longest = INT64_MAX / 4;
+  return remote::ServerTime(std::clamp(timestamptz, -longest, longest)) + year_2000;
+}
 
 Arguments& Arguments::end(unsigned type) {
   values_.at(count_++) = {.type = type, .end = data_.size()};
@@ -55,6 +72,16 @@ Arguments& Arguments::integer(std::int64_t value) {
 Arguments& Arguments::flag(bool value) {
   data_ += value ? '\1' : '\0';
   return end(bool_type);
+}
+
+Arguments& Arguments::moment(remote::ServerTime moment) {
+  append_number(data_, timestamptz_of(moment));
+  return end(timestamptz_type);
+}
+
+void Arguments::set_last(remote::ServerTime moment) {
+  data_.resize(data_.size() - sizeof(std::int64_t));
+  append_number(data_, timestamptz_of(moment));
 }
 
 Arguments& Arguments::bytes_array(const std::vector<std::string>& values) {

@@ -2,21 +2,19 @@
 // Results and notifications are read by several threads, of several connections, in any order.
 #include "postgres/attempts.hpp"
 
+#include "base/farewell.hpp"
 #include "base/mutant.hpp"
+#include "postgres/statements.hpp"
 
 #include <algorithm>
 #include <chrono>
-#include <new>
-#include <optional>
 #include <utility>
 
 namespace mortise::postgres {
 namespace {
 
-// A little longer than a tombstone lasts at the server (mortise.bury() of sql/schema.sql).
-constexpr std::chrono::minutes late_copies_live{6};
-// The number of what is sent while nothing is known of late copies.
-constexpr std::uint64_t first_copy = 1;
+// The library repeats a release for no longer.
+constexpr std::chrono::minutes doubtful_releases_live{6};
 
 // Who waits for readers without a ticket: see mortise.take_row() of sql/take_row.sql.
 bool keeps_readers_out(const Acquisition& operation) {
@@ -26,7 +24,7 @@ bool keeps_readers_out(const Acquisition& operation) {
 
 }  // namespace
 
-Attempts::Attempts(bool tickets) : tickets_(tickets), late_(late_copies_live) {}
+Attempts::Attempts(bool tickets) : tickets_(tickets) {}
 
 bool Attempts::wanted(const Operation& operation) {
   const AttemptId& attempt = operation->request().attempt;
@@ -34,7 +32,6 @@ bool Attempts::wanted(const Operation& operation) {
   if (operation->done()) return false;
   const auto [place, fresh] = pending_.try_emplace(attempt);
   if (fresh) {
-    newest_ = std::max(newest_, attempt.sequence);
     place->second.operation = operation;
     if (operation->request().wait) {
       place->second.name = operation->request().name;
@@ -44,29 +41,29 @@ bool Attempts::wanted(const Operation& operation) {
   return !place->second.cancelled;
 }
 
-Copies Attempts::sent(const AttemptId& attempt) {
+void Attempts::sent(const AttemptId& attempt) {
   const std::lock_guard lock(mutex_);
-  return sent_locked(attempt);
+  sent_locked(attempt);
 }
 
-std::optional<Copies> Attempts::sent_alone(const AttemptId& attempt) {
+bool Attempts::sent_alone(const AttemptId& attempt) {
   const std::lock_guard lock(mutex_);
   const auto found = pending_.find(attempt);
   const bool one_is = found != pending_.end() && found->second.open > 0;
-  if (one_is && !base::mutant("postgres.asks_behind_its_own_request")) return {};
-  return sent_locked(attempt);
+  if (one_is && !base::mutant("postgres.asks_behind_its_own_request")) return false;
+  sent_locked(attempt);
+  return true;
 }
 
-Copies Attempts::sent_locked(const AttemptId& attempt) {
+void Attempts::sent_locked(const AttemptId& attempt) {
   const auto found = pending_.find(attempt);
-  if (found != pending_.end()) {
-    ++found->second.open;
-    found->second.asked = true;
-    found->second.gives_way = false;
-  } else {
+  if (found == pending_.end()) {
     ++left_over_[attempt];
+    return;
   }
-  return copies_locked(attempt);
+  ++found->second.open;
+  found->second.asked = true;
+  found->second.gives_way = false;
 }
 
 bool Attempts::answered(const AttemptId& attempt) {
@@ -104,92 +101,111 @@ void Attempts::arrived_locked(const AttemptId& attempt) {
   if (left != left_over_.end() && --left->second == 0) left_over_.erase(left);
 }
 
-// An attempt counts its own copies, each of which is sent with a larger number than those that were
-// not answered: so that is known as long as they may come, also once the server refuses them.
-remote::LateCopies<>::Late& Attempts::touch_locked(const AttemptId& attempt, Instant now) {
-  const bool doubtful = doubtful_locked(attempt);
-  remote::LateCopies<>::Late& late = late_.touch({.attempt = attempt}, now);
-  late.kept = true;
-  if (doubtful) {
-    late.newest = first_copy;
-    late.copies = true;
-    late.release = true;
-  }
-  return late;
-}
-
-// Only the first note of an attempt needs memory: what is known of it already stays so.
-template <class Note>
-void Attempts::note_locked(const Note& note) noexcept {
-  try {
-    note();
-  } catch (const std::bad_alloc&) {
-    doubtful_ = newest_;
-  }
-}
-
-bool Attempts::doubtful_locked(const AttemptId& attempt) const {
-  return attempt.sequence <= doubtful_ && late_.find({.attempt = attempt}) == nullptr;
-}
-
-void Attempts::unanswered(const AttemptId& attempt, Instant now) noexcept {
+void Attempts::unanswered(const Operation& taker, const remote::VoidMoment& moment,
+                          Instant due) noexcept {
   const std::lock_guard lock(mutex_);
-  arrived_locked(attempt);
-  number_anew_locked(attempt, now);
+  arrived_locked(taker->request().attempt);
+  note_lost(taker, moment, due);
 }
 
-void Attempts::overtakes(const AttemptId& attempt, Instant now) noexcept {
+void Attempts::executed_in_doubt(const Operation& taker,
+                                 const remote::VoidMoment& moment) noexcept {
   const std::lock_guard lock(mutex_);
-  const auto found = pending_.find(attempt);
-  const bool any = found != pending_.end() ? found->second.open > 0 : left_over_.contains(attempt);
-  if (any) number_anew_locked(attempt, now);
+  note_lost(taker, moment, moment.noted);
 }
 
-void Attempts::number_anew_locked(const AttemptId& attempt, Instant now) noexcept {
-  if (base::mutant("postgres.late_copies_not_numbered")) return;
-  note_locked([&] {
-    const std::uint64_t newest = touch_locked(attempt, now).newest;
-    late_.unanswered({.attempt = attempt}, newest + 1, now);
+// Without memory it is not noted. What such a request takes then ends with its lease.
+void Attempts::note_lost(const Operation& taker, const remote::VoidMoment& moment,
+                         Instant due) noexcept {
+  base::without_memory([&] {
+    // Not for each of the thousands that a connection takes with it.
+    if (moment.noted - swept_ > remote::VoidMoment::life) {
+      swept_ = moment.noted;
+      std::erase_if(lost_,
+                    [&](const auto& each) { return each.second.moment.is_forgotten(swept_); });
+    }
+    const AttemptId& attempt = taker->request().attempt;
+    any_lost_.store(true);
+    looks_due_.add(due, attempt);
+    Lost& lost = lost_[attempt];
+    lost.moment.extend(moment);
+    lost.due = std::max(lost.due, due);
+    lost.taker = taker;
+    lost.asked = false;
   });
 }
 
-void Attempts::executed_in_doubt(const AttemptId& attempt, Instant now) noexcept {
+void Attempts::executed(const Operation& taker, remote::ServerTime at, std::uint64_t clock,
+                        Instant now) {
+  if (!any_lost_.load()) return;
+  const AttemptId& attempt = taker->request().attempt;
   const std::lock_guard lock(mutex_);
-  note_locked([&] { touch_locked(attempt, now); });
+  const auto found = lost_.find(attempt);
+  if (found == lost_.end()) return;
+  const Instant next = found->second.moment.next_try(at, clock, now);
+  if (next == never || base::mutant("postgres.taken_back_only_once")) {
+    lost_.erase(found);
+    any_lost_.store(!lost_.empty());
+    return;
+  }
+  found->second.asked = false;
+  found->second.due = next;
+  looks_due_.add(next, attempt);
+}
+
+bool Attempts::is_in_doubt(const AttemptId& attempt) const {
+  const std::lock_guard lock(mutex_);
+  return lost_.contains(attempt);
+}
+
+// What is not decided is asked for again, and that answer shows what it has.
+std::vector<Attempts::Operation> Attempts::looks(Instant now) {
+  std::vector<Operation> operations;
+  const std::lock_guard lock(mutex_);
+  // None is marked as asked that is not listed for want of memory.
+  operations.reserve(lost_.size());
+  static_cast<void>(looks_due_.take(now));
+  if (base::mutant("postgres.leave_what_a_copy_has_taken")) return operations;
+  for (auto& [attempt, lost] : lost_) {
+    if (lost.asked || lost.due > now || pending_.contains(attempt)) continue;
+    lost.asked = true;
+    operations.push_back(lost.taker);
+  }
+  return operations;
+}
+
+void Attempts::put_back(const AttemptId& attempt) {
+  const std::lock_guard lock(mutex_);
+  const auto found = lost_.find(attempt);
+  if (found != lost_.end()) found->second.asked = false;
+}
+
+void Attempts::hurry(Instant now) noexcept {
+  const std::lock_guard lock(mutex_);
+  for (auto& [attempt, lost] : lost_) lost.due = std::min(lost.due, now);
+}
+
+bool Attempts::any_looks(Instant now) const {
+  const std::lock_guard lock(mutex_);
+  return std::any_of(lost_.begin(), lost_.end(), [&](const auto& each) {
+    const Lost& lost = each.second;
+    if (lost.moment.is_forgotten(now) || pending_.contains(each.first)) return false;
+    return lost.asked || lost.due <= now;
+  });
 }
 
 void Attempts::release_unanswered(const AttemptId& attempt, Instant now) noexcept {
   const std::lock_guard lock(mutex_);
-  note_locked([&] { touch_locked(attempt, now).release = true; });
-}
-
-Copies Attempts::copies(const AttemptId& attempt) const {
-  const std::lock_guard lock(mutex_);
-  return copies_locked(attempt);
-}
-
-Copies Attempts::copies_locked(const AttemptId& attempt) const {
-  if (doubtful_locked(attempt))
-    return {.number = static_cast<std::int64_t>(first_copy) + 1, .older = true};
-  const auto* const late = late_.find({.attempt = attempt});
-  if (late == nullptr) return {};
-  return {.number = static_cast<std::int64_t>(late->newest) + 1, .older = late->copies};
-}
-
-void Attempts::tombstone_left(const AttemptId& attempt, const Copies& copies, Instant now) {
-  if (!copies.older) return;
-  const std::lock_guard lock(mutex_);
-  auto* const late = late_.find({.attempt = attempt});
-  const auto number = static_cast<std::uint64_t>(copies.number);
-  if (late == nullptr || number <= late->newest) return;
-  touch_locked(attempt, now);
-  if (base::mutant("postgres.write_tombstones_for_ever")) return;
-  static_cast<void>(late_.refuses_below({.attempt = attempt}, number));
+  base::without_memory([&] {
+    std::erase_if(doubtful_releases_,
+                  [&](const auto& each) { return now - each.second > doubtful_releases_live; });
+    doubtful_releases_[attempt] = now;
+  });
 }
 
 bool Attempts::release_in_doubt(const AttemptId& attempt) const {
   const std::lock_guard lock(mutex_);
-  return doubtful_locked(attempt) || late_.release_in_doubt({.attempt = attempt});
+  return doubtful_releases_.contains(attempt);
 }
 
 bool Attempts::cancelled(const Operation& operation) {
@@ -199,8 +215,7 @@ bool Attempts::cancelled(const Operation& operation) {
   if (found == pending_.end()) return operation->progress() != Acquisition::Progress::unsent;
   Pending& pending = found->second;
   pending.cancelled = true;
-  const bool known = pending.open > 0 || late_.find({.attempt = attempt}) != nullptr ||
-                     doubtful_locked(attempt) ||
+  const bool known = pending.open > 0 || lost_.contains(attempt) ||
                      (pending.asked && (tickets_ || keeps_readers_out(*operation)));
   if (!known) forget_locked(found);
   return known;
@@ -222,6 +237,9 @@ void Attempts::decided(const AttemptId& attempt) {
 void Attempts::forget_locked(Table::iterator place) {
   // First: all of it, or nothing where there is no memory.
   if (place->second.open > 0) left_over_[place->first] += place->second.open;
+  if (const auto lost = lost_.find(place->first); lost != lost_.end()) {
+    looks_due_.add(lost->second.due, place->first);
+  }
   if (!place->second.name.empty()) {
     const auto [begin, end] = names_.equal_range(place->second.name);
     const auto mine =

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
-// What a client knows of its attempts: which are not decided, which copies of requests may still be
-// under way on connections that were lost, and which waits for what name. Sends nothing.
+// What a client knows of its attempts: which are not decided, what requests of lost connections may
+// still take, or have taken, and which waits for what name. Sends nothing.
 #pragma once
 
 #include <mortise/operation.hpp>
 
-#include "postgres/statements.hpp"
-#include "remote/late_copies.hpp"
+#include "remote/timer.hpp"
+#include "remote/void_moment.hpp"
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -29,11 +30,11 @@ class Attempts {
 
   /// It is wanted. @return false: it is decided already
   bool wanted(const Operation& operation);
-  /// A request for it leaves now. @return what that has to say of older copies
-  [[nodiscard]] Copies sent(const AttemptId& attempt);
+  /// A request for it leaves now.
+  void sent(const AttemptId& attempt);
   /// The same, unless one is on its way already, behind which it would come.
-  /// @return nothing: that one is answered, or told of as unanswered and sent once more
-  [[nodiscard]] std::optional<Copies> sent_alone(const AttemptId& attempt);
+  /// @return false: that one is answered, or told of as unanswered and sent once more
+  [[nodiscard]] bool sent_alone(const AttemptId& attempt);
   /// One request for it is answered. @return whether the attempt is over
   bool answered(const AttemptId& attempt);
   /// One request for it did not leave.
@@ -41,22 +42,30 @@ class Attempts {
   /// It is not asked for once more. Whoever wanted it may have come when it was decided just then:
   /// nobody else forgets it.
   void not_wanted(const AttemptId& attempt);
-  /// The connection broke while a request for the attempt was unanswered. Where there is no memory
-  /// to note such a thing, it counts as noted of every attempt so far.
-  void unanswered(const AttemptId& attempt, Instant now) noexcept;
-  /// A request about it leaves by another way than one for it that is unanswered, and may come
-  /// before that.
-  void overtakes(const AttemptId& attempt, Instant now) noexcept;
+  /// The connection broke while a request was unanswered that may take the lock for this one, or
+  /// has taken it. @param due when a look at the server can show that, at the earliest
+  void unanswered(const Operation& taker, const remote::VoidMoment& moment, Instant due) noexcept;
   /// A request for it is answered, and it, or one before it, was executed without an answer that
-  /// counts.
-  void executed_in_doubt(const AttemptId& attempt, Instant now) noexcept;
+  /// counts: a look can show what it has taken.
+  void executed_in_doubt(const Operation& taker, const remote::VoidMoment& moment) noexcept;
+  /// The server has looked whether the attempt holds the lock. @param at when, at the earliest, by
+  /// the clock of that number
+  void executed(const Operation& taker, remote::ServerTime at, std::uint64_t clock, Instant now);
+  /// @return whether a lost request may still take the lock for it, or has taken it.
+  [[nodiscard]] bool is_in_doubt(const AttemptId& attempt) const;
+  /// @return those that are decided, and that a lost request may have taken the lock for since;
+  /// each once, if a look at it is due.
+  [[nodiscard]] std::vector<Operation> looks(Instant now);
+  /// @return when the next of those is due; `never` = none is.
+  [[nodiscard]] Instant next_look() const noexcept { return looks_due_.next(); }
+  /// Its look could not be sent: it is one of those again, whenever it is asked for all of them.
+  void put_back(const AttemptId& attempt);
+  /// The client closes: all are due, even if their requests may still arrive.
+  void hurry(Instant now) noexcept;
+  /// @return whether a look is due, or on its way.
+  [[nodiscard]] bool any_looks(Instant now) const;
   /// The connection broke while a release of its hold was unanswered.
   void release_unanswered(const AttemptId& attempt, Instant now) noexcept;
-  /// A request that said this of older copies was executed: the server refuses them from now on,
-  /// and need not be told again.
-  void tombstone_left(const AttemptId& attempt, const Copies& copies, Instant now);
-  /// @return what a cancel or a release has to say of older copies.
-  [[nodiscard]] Copies copies(const AttemptId& attempt) const;
   /// @return whether a release of its hold may have been executed without our knowing.
   [[nodiscard]] bool release_in_doubt(const AttemptId& attempt) const;
 
@@ -115,29 +124,33 @@ class Attempts {
     unsigned in_vain = 0;
     unsigned locked = 0;  // since then
   };
+  /// What requests that were lost may still take, or have taken.
+  struct Lost {
+    remote::VoidMoment moment{};
+    Instant due{};       // no look is of use earlier
+    Operation taker{};   // it may have taken the lock for this one
+    bool asked = false;  // a look is on its way
+  };
   struct Hash {
     std::size_t operator()(const AttemptId& id) const noexcept { return id.sequence; }
   };
   using Table = std::unordered_map<AttemptId, Pending, Hash>;
-  [[nodiscard]] Copies sent_locked(const AttemptId& attempt);
+  void sent_locked(const AttemptId& attempt);
   void forget_locked(Table::iterator place);
   void forget_done_locked(const AttemptId& attempt);
   /// One request less is on its way.
   void arrived_locked(const AttemptId& attempt);
-  [[nodiscard]] Copies copies_locked(const AttemptId& attempt) const;
-  [[nodiscard]] bool doubtful_locked(const AttemptId& attempt) const;
-  remote::LateCopies<>::Late& touch_locked(const AttemptId& attempt, Instant now);
-  template <class Note>
-  void note_locked(const Note& note) noexcept;
-  void number_anew_locked(const AttemptId& attempt, Instant now) noexcept;
+  void note_lost(const Operation& taker, const remote::VoidMoment& moment, Instant due) noexcept;
 
   const bool tickets_;
   mutable std::mutex mutex_;
   Table pending_;
   std::unordered_map<AttemptId, int, Hash> left_over_;  // requests on their way, of decided ones
-  remote::LateCopies<> late_;
-  std::uint64_t newest_ = 0;    // of all attempts, by their sequence
-  std::uint64_t doubtful_ = 0;  // up to this one: what there was no memory to note
+  std::unordered_map<AttemptId, Lost, Hash> lost_;
+  std::atomic<bool> any_lost_{false};  // as nearly never
+  Instant swept_{};
+  remote::Timer<AttemptId> looks_due_;
+  std::unordered_map<AttemptId, Instant, Hash> doubtful_releases_;  // since when
   // From the first request on: a notification may overtake the reply.
   std::unordered_multimap<std::string, AttemptId> names_;
 };

@@ -5,7 +5,7 @@
 #include <mortise/listing_operation.hpp>
 #include <mortise/operation.hpp>
 
-#include "base/mutant.hpp"
+#include "remote/server_clock.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -14,12 +14,6 @@
 #include <vector>
 
 namespace mortise::postgres {
-
-/// Copies of an attempt that may be on their way on connections that were lost.
-struct Copies {
-  std::int64_t number = 1;  ///< of the one that is sent now; grows
-  bool older = false;       ///< there may be older ones
-};
 
 struct Call {
   enum class Kind : std::uint8_t {
@@ -45,69 +39,38 @@ struct Call {
   Instant asked{};                      ///< the clock before it left
   Instant since{};                      ///< when the library asked
   std::chrono::nanoseconds patience{};  ///< unanswered for so long: the connection counts as dead
-  /// Which statement says it. All that acquire look first, since a look writes nothing, but for
-  /// `take`; `peek` only at a row that is there. Those whose names end in `apart`, and `ask`, do
-  /// not need a session of ours, nor an attempt without older copies.
+  /// Which statement says it: see `Statements`.
   enum class Text : std::uint8_t {
-    ask,
-    look,
-    peek,
+    look,  ///< a try for a lock: it takes what is free, and otherwise writes nothing
     take,
     cancel,
-    renew,
     release,
-    release_apart,
-    inspect,
-    force_release,
-    census,
+    conclude,
+    renew,
     wake,
-    ask_key,
-    cancel_key,
-    release_key,
-    conclude_key,
-    renew_all,
+    inspect,
     look_key,
     forget_key,
-    wake_all,
-    share,
-    ask_share,
-    ask_permit,
-    cancel_permit,
-    release_permit,
-    release_permit_apart,
+    force_release,
     list,
-    list_run,
-    list_gate,
     queue,
-    queue_run,
-    queue_gate,
+    census,
     check,
     write,   ///< check: the second statement, which writes what a lock would
     written  ///< check: whether another check has written that, while `write` finds it locked
   };
-  /// @return the one of those three that is about keys, semaphores, or locks
-  [[nodiscard]] static constexpr Text text_of(Text of_locks, Mode mode) noexcept {
-    const int behind = mode == Mode::once ? 1 : mode == Mode::permit ? 2 : 0;
-    return static_cast<Text>(static_cast<int>(of_locks) + behind);
-  }
   Text text = Text::inspect;
+  Mode space = Mode::exclusive;  ///< names of locks, keys (`once`), or semaphores (`permit`)
   /// A release of that grant: its attempt may hold by another one. Nobody but the backend knows of
   /// it.
   bool grant_only = false;
   std::chrono::nanoseconds lease{};  ///< how long what it frees would keep others out
   bool alone = false;                ///< in a transaction of its own
-  Copies copies{};                   ///< as it was sent last
+  Instant left{};                    ///< the clock when it left last; unset: it did not leave
+  remote::ServerTime void_after{};   ///< it takes nothing after that, by the clock of the server
+  std::uint64_t clock = 0;           ///< which clock that is
   bool executed = false;  ///< once, without an answer that counts: it has to be asked once more
   unsigned in_vain = 0;   ///< how often in a row the row was locked
-  std::uint32_t way = 0;  ///< that the pool has chosen for it
-
-  /// It was executed, and no answer to that counts: it has to be asked once more. A mere look would
-  /// find its own hold, and tell of it as of somebody else's.
-  void executed_in_doubt() {
-    executed = true;
-    const bool looks = text == Text::look || text == Text::peek;
-    if (looks && !base::mutant("postgres.own_hold_in_doubt_is_busy")) text = Text::ask;
-  }
 
   [[nodiscard]] Acquisition& acquisition() const { return static_cast<Acquisition&>(*operation); }
   [[nodiscard]] Release& release() const { return static_cast<Release&>(*operation); }

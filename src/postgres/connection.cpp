@@ -17,6 +17,14 @@ namespace {
 /// the server's behind it.
 constexpr std::chrono::minutes longest_silence{1};
 
+/// @return a number for the clock of a server. A standby that was promoted is another machine. If a
+/// server does not tell which one it is, each connection counts as one to another server.
+std::uint64_t clock_of(const Whereabouts& server) {
+  if (server.cluster == 0) return base::random_bits();
+  return static_cast<std::uint64_t>(server.cluster) * 31 +
+         static_cast<std::uint64_t>(server.timeline);
+}
+
 }  // namespace
 
 Connection::Connection(Host& host, const Settings& settings, const Statements& statements,
@@ -124,7 +132,7 @@ void Connection::forsake_outdated() {
   Whereabouts mine;
   {
     const std::lock_guard lock(mutex_);
-    mine = whereabouts_;
+    mine = peer_.place;
   }
   if (link_.state() == State::up && lineage_.outdated(mine)) forsake();
 }
@@ -220,6 +228,7 @@ void Connection::advance(Instant now) {
   link_.enter(State::greeting);
   settling_ = false;
   greeting_.reset();
+  peer_.greeted = clock_->now();
   if (!pq_->run(statements_.greet()) || !pq_->sync()) return fail_over(broken(), now);
   interest_.store(static_cast<short>(POLLIN | (pq_->blocked() ? POLLOUT : 0)));
 }
@@ -253,7 +262,9 @@ void Connection::take_greeting(Instant now) {
     server_process_.store(facts->backend_pid);
     {
       const std::lock_guard lock(mutex_);
-      whereabouts_ = facts->whereabouts;
+      peer_.place = facts->whereabouts;
+      peer_.clock = clock_of(facts->whereabouts);
+      peer_.time.read(peer_.greeted, facts->time, now);
     }
     if (lineage_.follow(facts->whereabouts)) user_.replaced();
     if (!pooled_.load()) return settle_in(now);
@@ -285,7 +296,7 @@ std::optional<ServerError> Connection::unfit(const std::optional<ServerFacts>& f
   if (facts->version < schema_version) {
     return never_mind("the schema is older than this library; run 'mortise migrate'");
   }
-  if (facts->oldest_version > schema_version) {
+  if (facts->version > schema_version) {
     return never_mind("the schema is newer than this library; use a newer library");
   }
   if (facts->standby) return lost("this server is a standby, which cannot grant locks");
@@ -312,8 +323,8 @@ void Connection::settle_in(Instant now) {
     good = good && pq_->run(listen_);
   } else {
     for (const Statement& statement : statements_.all()) {
-      if (*statement.name == '\0' || statement.keys) continue;
-      good = good && pq_->prepare(statement.name, statement.text, statement.like);
+      if (statement.name.empty() || statement.later) continue;
+      good = good && pq_->prepare(statement.name.c_str(), statement.text, statement.like);
     }
   }
   if (!good || !pq_->sync()) return fail_over(broken(), now);

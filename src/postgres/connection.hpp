@@ -15,6 +15,7 @@
 #include "postgres/settings.hpp"
 #include "postgres/statements.hpp"
 #include "remote/link.hpp"
+#include "remote/server_clock.hpp"
 
 #include <atomic>
 #include <list>
@@ -92,11 +93,8 @@ class Connection final : public base::TunedSource {
 
   enum class Sent { sent, withdrawn, refused };
   /// Sends one call. @param one it, alone; it is taken if it is sent, and stays otherwise
-  /// @param life what `life()` was before anything was decided about it
-  /// @return `refused`: not connected, or no more as it was then: nothing was done
-  [[nodiscard]] Sent send(Flights& one, Arguments arguments, std::uint32_t life);
-  /// @return a number that has changed when it is up again after it was not.
-  [[nodiscard]] std::uint32_t life() const noexcept { return link_.generation(); }
+  /// @return `refused`: not connected: nothing was done
+  [[nodiscard]] Sent send(Flights& one, Arguments arguments);
   [[nodiscard]] bool up() const noexcept {
     return link_.is_up() && !stuck_.load() && !forsaken_.load();
   }
@@ -142,7 +140,7 @@ class Connection final : public base::TunedSource {
   void settle_in(Instant now);
   void fail_over(const ServerError& why, Instant now);
   void receive();
-  [[nodiscard]] Sent queue(Flights& one, Flights& dismissed, std::uint32_t life);
+  [[nodiscard]] Sent queue(Flights& one, Flights& dismissed);
   [[nodiscard]] bool may_send_locked(Instant now);
   [[nodiscard]] Instant wave_due_locked() const noexcept;
   void look_for_refusal(const Flight& flight);
@@ -158,6 +156,7 @@ class Connection final : public base::TunedSource {
   [[nodiscard]] Flights take_out_locked(Together kind);
   [[nodiscard]] bool send_together_locked(Flights& flights);
   [[nodiscard]] bool take_locked(Result result, Flights& done);
+  void read_time_locked(const Flights& done, Instant now) noexcept;
   [[nodiscard]] Flights take_all_locked() noexcept;
   void check_time(Instant now);
   void leave();
@@ -207,7 +206,14 @@ class Connection final : public base::TunedSource {
   /// Whether the statements for keys are prepared. Until then they go with their text.
   enum class Prepared : char { no, under_way, yes };
   Prepared keys_ = Prepared::no;
-  Whereabouts whereabouts_;
+  /// The server that it leads to.
+  struct Peer {
+    Whereabouts place{};
+    remote::ServerClock time{};
+    std::uint64_t clock = 0;  ///< which clock that is: no two servers have the same
+    Instant greeted{};        ///< ours, before the greeting left
+  };
+  Peer peer_;
 };
 
 }  // namespace mortise::postgres

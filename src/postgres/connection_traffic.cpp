@@ -37,22 +37,19 @@ constexpr std::chrono::milliseconds fresh{1};
 
 }  // namespace
 
-Connection::Sent Connection::send(Flights& one, Arguments arguments, std::uint32_t life) {
+Connection::Sent Connection::send(Flights& one, Arguments arguments) {
   one.front().arguments = std::move(arguments);
   Flights dismissed;
-  const Sent sent = queue(one, dismissed, life);
+  const Sent sent = queue(one, dismissed);
   for (const Flight& each : dismissed) user_.dismissed(each);
   return sent;
 }
 
-Connection::Sent Connection::queue(Flights& one, Flights& dismissed, std::uint32_t life) {
+Connection::Sent Connection::queue(Flights& one, Flights& dismissed) {
   const Call& call = one.front();
   const Instant now = call.asked;  // just now
   const std::lock_guard lock(mutex_);
   if (!up() || !pq_) return Sent::refused;
-  // What it broke with may have become older copies of this one, which says nothing of them.
-  if (life != link_.generation() && !base::mutant("postgres.sent_in_another_life"))
-    return Sent::refused;
   if (user_.withdrawn(call)) return Sent::withdrawn;
   used_.store(true);
   if (flights_.empty() && now - heard_ >= fresh && !pq_->stands()) {
@@ -123,7 +120,7 @@ Connection::Together Connection::shares(const Call& call) noexcept {
 
 /// In front of the first wave that speaks of keys.
 bool Connection::prepare_keys_locked() {
-  const auto speaks_of_keys = [this](const Flight& each) { return statements_.of(each.text).keys; };
+  const auto speaks_of_keys = [this](const Flight& each) { return statements_.of(each).later; };
   if (keys_ != Prepared::no || pooled_.load() ||
       std::none_of(queued_.begin(), queued_.end(), speaks_of_keys)) {
     return true;
@@ -140,8 +137,8 @@ bool Connection::prepare_keys_locked() {
   flights_.splice(flights_.end(), one);
   bool good = true;
   for (const Statement& statement : statements_.all()) {
-    if (!statement.keys) continue;
-    good = good && pq_->prepare(statement.name, statement.text, statement.like);
+    if (!statement.later || statement.name.empty()) continue;
+    good = good && pq_->prepare(statement.name.c_str(), statement.text, statement.like);
   }
   return good && pq_->run("SELECT 1") && pq_->end_transaction();
 }
@@ -163,10 +160,17 @@ bool Connection::send_together_locked(Flights& flights) {
   const bool pooled = pooled_.load();
   bool good = true;
   for (Flight& each : flights) {
-    const Statement& statement = statements_.of(each.text);
+    const Statement& statement = statements_.of(each);
+    each.left = wave_sent_;
+    each.clock = peer_.clock;
+    if (statement.takes) {
+      each.void_after =
+          peer_.time.at(wave_sent_) + std::chrono::ceil<remote::ServerTime>(each.patience);
+      each.arguments.set_last(each.void_after);
+    }
     const bool prepared =
-        !pooled && *statement.name != '\0' && (!statement.keys || keys_ == Prepared::yes);
-    good = good && (prepared ? pq_->run_prepared(statement.name, each.arguments)
+        !pooled && !statement.name.empty() && (!statement.later || keys_ == Prepared::yes);
+    good = good && (prepared ? pq_->run_prepared(statement.name.c_str(), each.arguments)
                              : pq_->run(statement.text, each.arguments));
     each.deadline = wave_sent_ + each.patience;
   }
@@ -250,12 +254,10 @@ void Connection::receive() {
       });
     }
     again = good && late && flights_.empty();
-    if (again) {
-      link_.renew();
-      stuck_.store(false);
-    }
+    if (again) stuck_.store(false);
     if (good) {
       heard_ = clock_->now();
+      if (!late) read_time_locked(done, heard_);
       if (may_send_locked(heard_)) next_wave_locked(heard_, dismissed);
       look_again_locked();
     } else {
@@ -288,6 +290,16 @@ void Connection::receive() {
   if (again) steps.make([&] { user_.connected(*this); });
   steps.rethrow();
   if (waits_for_what_tells()) user_.held_up();
+}
+
+/// Of the answers, the last one that has the server's clock.
+void Connection::read_time_locked(const Flights& done, Instant now) noexcept {
+  for (auto each = done.rbegin(); each != done.rend(); ++each) {
+    if (!statements_.of(*each).tells_time || !each->result) continue;
+    const std::optional<std::int64_t> clock = each->result->integer(0);
+    if (each->result->kind() != Result::Kind::rows || !clock) continue;
+    return peer_.time.read(each->left, server_time(*clock), now);
+  }
 }
 
 // A primary that takes no writes any more, though it answers: one that was passed on by plan, or
@@ -351,7 +363,7 @@ bool Connection::take_locked(Result result, Flights& done) {
     // Or none of it has happened. Whose fault it was comes out when each is asked alone.
     for (Flight& each : over) {
       each.alone = each.alone || failed;
-      if (in_doubt) each.executed_in_doubt();
+      each.executed = each.executed || in_doubt;
       each.result.reset();
     }
     queued_.splice(queued_.begin(), over);

@@ -35,7 +35,8 @@ bool Later::tidy_at(Instant when) { return tidy_time_.set_if_never(when); }
 
 void Later::ready(short /*events*/, Instant now) {
   Steps steps;
-  if (tidy_time_.take(now)) steps.make(tidy_);
+  const bool tidies = tidy_time_.take(now);
+  if (tidies) steps.make(tidy_);
   std::vector<Flights> due;
   steps.make([&] {
     const std::lock_guard lock(mutex_);
@@ -43,6 +44,12 @@ void Later::ready(short /*events*/, Instant now) {
     for (const Flights& call : due) places_.erase(call.front().operation.get());
   });
   for (Flights& call : due) steps.make([&] { make_(std::move(call)); });
+  // Also what there was no memory to look at before.
+  if (tidies || attempts_.next_look() <= now) {
+    steps.make([&] {
+      for (const auto& operation : attempts_.looks(now)) steps.make([&] { look_(operation); });
+    });
+  }
   steps.rethrow();
 }
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Calls that are to be made once more at a moment: who waits looks when the holder's lease ends,
-// and what found a row locked comes again soon.
+// What is to be done at a moment: calls are made once more, since who waits looks when the holder's
+// lease ends, and what found a row locked comes again soon; and attempts are looked at.
 #pragma once
 
 #include <mortise/backend.hpp>
 
+#include "postgres/attempts.hpp"
 #include "postgres/flight.hpp"
 #include "remote/timer.hpp"
 
@@ -20,9 +21,15 @@ namespace mortise::postgres {
 class Later final : public Source {
  public:
   using Make = std::function<void(Flights)>;
+  using Look = std::function<void(const Attempts::Operation&)>;
   /// @param make makes a call again: it is given one, alone
   /// @param tidy what is to be done at the moment of `tidy_at()`
-  Later(Make make, std::function<void()> tidy) : make_(std::move(make)), tidy_(std::move(tidy)) {}
+  /// @param look looks what an attempt has at the server: see `Attempts::looks()`
+  Later(Make make, std::function<void()> tidy, Attempts& attempts, Look look)
+      : make_(std::move(make)),
+        tidy_(std::move(tidy)),
+        attempts_(attempts),
+        look_(std::move(look)) {}
 
   /// Has a call made then, or when it is due already if that is sooner. @return whether it is the
   /// next one of all: the host has to be told
@@ -35,7 +42,7 @@ class Later final : public Source {
   void tidy_by(Instant when) { tidy_time_.bring_forward(when); }
 
   [[nodiscard]] Instant due() const noexcept override {
-    return std::min(calls_.next(), tidy_time_.get());
+    return std::min({calls_.next(), tidy_time_.get(), attempts_.next_look()});
   }
   void ready(short events, Instant now) override;
 
@@ -44,6 +51,8 @@ class Later final : public Source {
 
   const Make make_;
   const std::function<void()> tidy_;
+  Attempts& attempts_;
+  const Look look_;
   std::mutex mutex_;
   Calls calls_;
   std::unordered_map<const Operation*, Calls::Place> places_;

@@ -70,36 +70,27 @@ Connection* Pool::least_busy_locked(const Call& call) {
   return chosen;
 }
 
-Pool::Choice Pool::choose(Call& call) {
+Pool::Choice Pool::choose(const Call& call) {
   const std::string* const name = call.name();
   const std::lock_guard lock(mutex_);
   if (name == nullptr) {
     Connection* const best = least_busy_locked(call);
     if (call.kind == Call::Kind::wake) ringing_ = best;
     const bool tells = best == ringing_;
-    return {.connection = best,
-            .tells = tells,
-            .only_one = tells && !another_is_up_locked(),
-            .life = best != nullptr ? best->life() : 0};
+    return {.connection = best, .tells = tells, .only_one = tells && !another_is_up_locked()};
   }
   Way& way = ways_[way_of(*name)];
   if (way.calls == 0 || !way.connection->up()) {
     Connection* const best = least_busy_locked(call);
     if (best == nullptr) return {};
-    // What was under way on a connection that broke is counted until it is told of.
-    way.behind = way.calls;
-    ++way.moved;
     way.connection = best;
   }
   ++way.calls;
-  call.way = way.moved;
   const bool tells = way.connection == ringing_;
   return {.connection = way.connection,
           .tells = tells,
           .only_one = tells && !another_is_up_locked(),
-          .done = way.done,
-          .behind = way.behind > 0 && !base::mutant("postgres.moves_on_without_its_copies"),
-          .life = way.connection->life()};
+          .done = way.done};
 }
 
 bool Pool::may_go_elsewhere(const Call& call, const Choice& chosen) const {
@@ -156,7 +147,6 @@ void Pool::done(const Call& call) {
   Way& way = ways_[way_of(*name)];
   assert(way.calls > 0);
   --way.calls;
-  if (call.way != way.moved) --way.behind;
   ++way.done;
 }
 

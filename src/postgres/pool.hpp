@@ -29,14 +29,10 @@ class Pool {
     bool tells = false;      ///< of what was freed, already
     bool only_one = false;   ///< it tells, and no other one was up
     std::uint32_t done = 0;  ///< calls that went the same way, and are not under way any more
-    /// Some that went the same way are under way yet by a connection that counted as dead:
-    /// what the server has of those may come behind this one.
-    bool behind = false;
-    std::uint32_t life = 0;  ///< of the connection: in another one it cannot be used for this call
   };
-  /// @return the connection for a call, which counts as under way from now on, and is told which
-  /// way it goes; null = none is up, and nothing is counted
-  [[nodiscard]] Choice choose(Call& call);
+  /// @return the connection for a call, which counts as under way from now on; null = none is up,
+  /// and nothing is counted
+  [[nodiscard]] Choice choose(const Call& call);
   /// @return whether a call that waits where it was chosen to go may wait behind nothing but what
   /// tells, which may take long: that came in between, or another connection did, or what it had to
   /// follow was answered.
@@ -80,8 +76,6 @@ class Pool {
   struct Way {
     Connection* connection = nullptr;
     std::size_t calls = 0;
-    std::size_t behind = 0;   // of those, by connections before this one
-    std::uint32_t moved = 0;  // how often to another one
     std::uint32_t done = 0;
   };
   [[nodiscard]] std::size_t way_of(const std::string& name) const;

@@ -9,61 +9,33 @@
 
 namespace mortise::postgres {
 
-namespace {
-
-// Of a reader, and of a permit: see PostgresBackend::text_of().
-Call::Text shared_text_of(const Acquisition& wanted, bool apart) {
-  if (wanted.request().mode == Mode::permit) return Call::Text::ask_permit;
-  const bool first = !apart && wanted.progress() == Acquisition::Progress::unsent;
-  return first && wanted.request().wait ? Call::Text::share : Call::Text::ask_share;
-}
-
-}  // namespace
-
-/// @param apart the plain ways will not do
-Call::Text PostgresBackend::text_of(const Acquisition& wanted, bool apart) const {
-  if (apart || wanted.progress() != Acquisition::Progress::unsent) return Call::Text::ask;
-  // If the first of one that waits fails, something has to be written anyway.
-  if (wanted.request().wait) return Call::Text::take;
-  return known_.has(wanted.request().name) ? Call::Text::peek : Call::Text::look;
-}
-
 /// Chooses the statement of what is counted. @return its arguments
 Arguments PostgresBackend::prepare(Call& call, bool pooled) {
+  call.space = Mode::exclusive;
+  call.left = {};
   switch (call.kind) {
     case Call::Kind::acquire: {
       const Acquisition::Request& request = call.acquisition().request();
-      if (request.mode == Mode::once) {
-        call.text = Call::Text::ask_key;
-        return statements_.ask_key(request, told(call.acquisition()), call.copies);
-      }
-      // It was executed, and its sender may still stand between sending it and saying so.
-      const bool apart = pooled || call.copies.older || call.executed;
-      if (request.mode == Mode::shared || request.mode == Mode::permit) {
-        call.text = shared_text_of(call.acquisition(), apart);
-        return statements_.share(request, told(call.acquisition()), call.copies, pooled);
-      }
-      call.text = text_of(call.acquisition(), apart);
-      return statements_.acquire(request, told(call.acquisition()), call.copies, pooled);
+      const bool waits = told(call.acquisition());
+      call.space = space_of(request.mode);
+      call.text = call.space == Mode::exclusive && !waits ? Call::Text::look : Call::Text::take;
+      return request.mode == Mode::once ? statements_.take_key(request, waits)
+                                        : statements_.take(request, waits, pooled);
     }
     case Call::Kind::cancel: {
       const Acquisition::Request& request = call.acquisition().request();
-      call.text = request.mode == Mode::once     ? Call::Text::cancel_key
-                  : request.mode == Mode::permit ? Call::Text::cancel_permit
-                                                 : Call::Text::cancel;
-      call.copies = attempts_.copies(request.attempt);
-      return Statements::cancel(request, call.copies);
+      call.space = space_of(request.mode);
+      call.text = Call::Text::cancel;
+      return Statements::cancel(request, attempts_.is_in_doubt(request.attempt));
     }
     case Call::Kind::release:
     case Call::Kind::conclude: return prepare_release(call, pooled);
-    case Call::Kind::renew: {
-      const std::vector<Renewal::Item>& items = call.renewal().items();
-      const bool plain = Statements::only_owners(items);
-      call.text = plain ? Call::Text::renew : Call::Text::renew_all;
-      return plain ? Statements::renew(items) : Statements::renew_all(items);
-    }
+    case Call::Kind::renew:
+      call.text = Call::Text::renew;
+      return Statements::renew(call.renewal().items());
     case Call::Kind::recall: {
       const std::string& key = call.recollection().key();
+      call.space = Mode::once;
       const bool forgets = call.forgets != 0;
       call.text = forgets ? Call::Text::forget_key : Call::Text::look_key;
       if (forgets) ++call.forgotten;
@@ -83,9 +55,8 @@ Arguments PostgresBackend::prepare(Call& call, bool pooled) {
                                      : names)
             .push_back(each.name);
       }
-      const bool plain = keys.empty() && semaphores.empty();
-      call.text = plain ? Call::Text::wake : Call::Text::wake_all;
-      return plain ? Statements::wake(names) : Statements::wake_all(names, keys, semaphores);
+      call.text = Call::Text::wake;
+      return Statements::wake(names, keys, semaphores);
     }
     case Call::Kind::census:
       call.text = Call::Text::census;
@@ -104,18 +75,13 @@ Arguments PostgresBackend::prepare(Call& call, bool pooled) {
 
 Arguments PostgresBackend::prepare_release(Call& call, bool pooled) {
   const HoldId& hold = call.release().hold();
-  call.copies = attempts_.copies(hold.attempt);
+  call.space = space_of(hold.mode);
+  call.text = call.kind == Call::Kind::conclude ? Call::Text::conclude : Call::Text::release;
   if (call.kind == Call::Kind::conclude) {
-    call.text = Call::Text::conclude_key;
-    return Statements::conclude(hold, *call.release().conclusion(), call.copies);
+    return Statements::conclude(hold, *call.release().conclusion());
   }
-  const bool apart = pooled || call.copies.older;
-  call.text = hold.mode == Mode::once ? Call::Text::release_key
-              : hold.mode == Mode::permit
-                  ? apart ? Call::Text::release_permit_apart : Call::Text::release_permit
-              : apart ? Call::Text::release_apart
-                      : Call::Text::release;
-  return Statements::release(hold, call.copies, call.grant_only);
+  return hold.mode == Mode::once ? Statements::release_key(hold, call.grant_only)
+                                 : Statements::release(hold, pooled);
 }
 
 // Whether a release is to tell this attempt, and readers are to let it in.

@@ -22,7 +22,8 @@ PostgresBackend::PostgresBackend(Settings settings)
       statements_(settings_.schema, settings_.fair),
       where_("postgresql " + settings_.where()),
       attempts_(settings_.fair),
-      later_([this](Flights call) { resubmit_all(std::move(call)); }, [this] { tidy(); }) {
+      later_([this](Flights call) { resubmit_all(std::move(call)); }, [this] { tidy(); }, attempts_,
+             [this](const auto& operation) { take_back(operation); }) {
   if (settings_.pooled) hearing_ = *settings_.pooled ? Hearing::pooled : Hearing::possible;
 }
 
@@ -131,14 +132,23 @@ Call PostgresBackend::cancel_of(std::shared_ptr<Acquisition> operation) const {
           .patience = patience};
 }
 
-/// It has failed for its caller, and nobody else repeats what takes it back. Where there is no
-/// memory for that it has not failed yet.
-void PostgresBackend::fail_and_take_back(const std::shared_ptr<Acquisition>& operation,
-                                         const Failure& why) {
+// What a lost request may have taken for it: see `Attempts::looks()`.
+void PostgresBackend::take_back(const std::shared_ptr<Acquisition>& operation) {
   Flights cancel;
-  cancel.emplace_back(cancel_of(operation));
-  operation->failed(why);
-  if (attempts_.cancelled(operation)) resubmit_all(std::move(cancel));
+  try {
+    cancel.emplace_back(cancel_of(operation));
+  } catch (...) {
+    attempts_.put_back(operation->request().attempt);
+    keep({});
+    throw;
+  }
+  resubmit_all(std::move(cancel));
+}
+
+/// Of an attempt that was decided just now a look may be due.
+void PostgresBackend::decided(const AttemptId& attempt) {
+  attempts_.decided(attempt);
+  if (attempts_.next_look() != never) host_->changed(later_);
 }
 
 void PostgresBackend::renew(const std::shared_ptr<Renewal>& operation) {
@@ -232,8 +242,7 @@ void PostgresBackend::send_or_put_off(Flights& one) {
     Connection* const connection = chosen.connection;
     if (connection == nullptr) break;
     try {
-      if (chosen.behind) overtakes(call);
-      if (!count(call, chosen.behind)) {
+      if (!count(call)) {
         pool_->done(call);
         return one.clear();
       }
@@ -245,7 +254,7 @@ void PostgresBackend::send_or_put_off(Flights& one) {
     try {
       Arguments arguments = prepare(call, connection->pooled());
       one.front().call() = call;
-      sent = connection->send(one, std::move(arguments), chosen.life);
+      sent = connection->send(one, std::move(arguments));
     } catch (...) {
       not_sent(call);
       throw;
@@ -268,18 +277,6 @@ void PostgresBackend::send_or_put_off(Flights& one) {
   put_in_outbox(one);
 }
 
-// What its copies before it were sent by has broken, and they are not told of as unanswered yet: a
-// thread stands still in between. The server may execute them after this one.
-void PostgresBackend::overtakes(const Call& call) {
-  switch (call.kind) {
-    case Call::Kind::acquire:
-    case Call::Kind::cancel:
-    case Call::Kind::release:
-    case Call::Kind::conclude: attempts_.overtakes(*call.attempt(), clock_->now()); return;
-    default: return;
-  }
-}
-
 void PostgresBackend::not_sent(const Call& call) {
   pool_->done(call);
   if (call.kind == Call::Kind::acquire) attempts_.not_sent(*call.attempt());
@@ -300,17 +297,13 @@ bool PostgresBackend::withdrawn(const Call& call) const {
 /// release, or of a late answer; and whoever repeats what was not answered. More of them would be
 /// repeated by the next connection, each, and what they are answered late would ask for as many
 /// again.
-/// @param behind others that went the same way are on a connection that is dead
 /// @return false: it need not leave. One is on its way that is as good
-bool PostgresBackend::count(Call& call, bool behind) {
+bool PostgresBackend::count(const Call& call) {
   if (call.kind != Call::Kind::acquire) return true;
-  const AttemptId& attempt = *call.attempt();
   // What may have been granted already is asked for until an answer counts, whatever else is.
-  const bool needed = behind || call.executed;
-  const std::optional<Copies> copies =
-      needed ? attempts_.sent(attempt) : attempts_.sent_alone(attempt);
-  if (copies) call.copies = *copies;
-  return copies.has_value();
+  if (!call.executed) return attempts_.sent_alone(*call.attempt());
+  attempts_.sent(*call.attempt());
+  return true;
 }
 
 }  // namespace mortise::postgres

@@ -10,7 +10,6 @@
 #include "postgres/bell.hpp"
 #include "postgres/connection.hpp"
 #include "postgres/contested.hpp"
-#include "postgres/known_rows.hpp"
 #include "postgres/later.hpp"
 #include "postgres/pool.hpp"
 #include "postgres/settings.hpp"
@@ -101,7 +100,8 @@ class PostgresBackend final : public Backend, private Connection::User {
   void ask_after_others(const std::shared_ptr<Acquisition>& operation);
   void let_others_ask(const Call& release, ReleaseOutcome outcome, bool others);
   void ask_at(const std::shared_ptr<Acquisition>& operation, Instant when);
-  void fail_and_take_back(const std::shared_ptr<Acquisition>& operation, const Failure& why);
+  void take_back(const std::shared_ptr<Acquisition>& operation);
+  void decided(const AttemptId& attempt);
   [[nodiscard]] Call cancel_of(std::shared_ptr<Acquisition> operation) const;
   /// @param patience unanswered for so long: the connection counts as dead
   void begin(Call::Kind kind, std::shared_ptr<Operation> operation,
@@ -110,10 +110,8 @@ class PostgresBackend final : public Backend, private Connection::User {
   /// @param one alone; it stays where it is if there is no memory to send it, nor to put it off
   void submit(Flights& one);
   void send_or_put_off(Flights& one);
-  [[nodiscard]] Call::Text text_of(const Acquisition& wanted, bool apart) const;
-  [[nodiscard]] bool count(Call& call, bool behind);
+  [[nodiscard]] bool count(const Call& call);
   void not_sent(const Call& call);
-  void overtakes(const Call& call);
   void relieve();
   [[nodiscard]] bool deaf() const noexcept;
   [[nodiscard]] Arguments prepare(Call& call, bool pooled);
@@ -156,6 +154,9 @@ class PostgresBackend final : public Backend, private Connection::User {
   [[nodiscard]] bool outbox_pending();
   void flush_outbox();
   void note_unanswered(Flights& calls) noexcept;
+  [[nodiscard]] static remote::VoidMoment void_moment(const Call& call, Instant now) noexcept {
+    return {.after = call.void_after, .clock = call.clock, .noted = now};
+  }
   void lost_commands(const ServerError& why, bool was_up, Flights unanswered);
   void tell_who_waits(const Failure& why, bool final);
   void lost_listener(const ServerError& why);
@@ -167,7 +168,6 @@ class PostgresBackend final : public Backend, private Connection::User {
   Host* host_ = nullptr;
   std::shared_ptr<Clock> clock_;
   Attempts attempts_;
-  KnownRows known_;
   Contested contested_;
   Bell bell_;
   Lineage lineage_;

@@ -138,7 +138,7 @@ void PostgresBackend::send_by(Connection& connection, Call call) {
   Arguments arguments = prepare(call, false);
   Flights one;
   one.emplace_back(std::move(call));
-  static_cast<void>(connection.send(one, std::move(arguments), connection.life()));
+  static_cast<void>(connection.send(one, std::move(arguments)));
 }
 
 // What is taken back where its call has ended, or may have to be: another copy of what was asked
@@ -155,7 +155,8 @@ bool PostgresBackend::outbox_pending() {
   // Whoever waits in another client for what was freed just now is told by nobody else. A request
   // that has left the server executes without us, however long its NOTIFY takes.
   const bool tells = (bell_.keeps_some() && pool_->up()) || pool_->keeps_what_tells();
-  return tells || attempts_.any_left_over() || attempts_.any_taken_back();
+  return tells || attempts_.any_left_over() || attempts_.any_taken_back() ||
+         attempts_.any_looks(clock_->now());
 }
 
 // close() waits for what callers free, and for what the library takes back for them. Of this only
@@ -163,6 +164,10 @@ bool PostgresBackend::outbox_pending() {
 // the library's any more that reads the answers.
 void PostgresBackend::flush_outbox() {
   if (base::mutant("postgres.close_leaves_the_outbox")) return;
+  const Instant now = clock_->now();
+  attempts_.hurry(now);
+  Steps steps;
+  for (const auto& operation : attempts_.looks(now)) steps.make([&] { take_back(operation); });
   const Instant until = BootClock::now() + core::command_timeout(core::longest_lease);
   while (outbox_pending() && BootClock::now() < until) {
     std::vector<Source*> sources = pool_->sources();

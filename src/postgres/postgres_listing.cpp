@@ -156,7 +156,7 @@ void PostgresBackend::answered_check(const Call& call, const Result& result) {
   if (call.text == Call::Text::write) {
     // All checks write one row, and another check has it now. The commit of that check proves the
     // same. Otherwise each of many checks at once would wait for all the others.
-    if (result.text(0) == "L") return ask(Call::Text::written);
+    if (result.text(1) == "L") return ask(Call::Text::written);
     return static_cast<Check&>(*call.operation).answered();
   }
   if (call.text == Call::Text::written) {
@@ -196,11 +196,13 @@ void PostgresBackend::queue(const std::shared_ptr<QueueLook>& operation) {
 Arguments PostgresBackend::prepare_listing(Call& call) {
   if (call.kind == Call::Kind::list) {
     const auto& listing = static_cast<const Listing&>(*call.operation);
-    call.text = Call::text_of(Call::Text::list, listing.mode());
+    call.text = Call::Text::list;
+    call.space = space_of(listing.mode());
     return Statements::list(listing);
   }
   const auto& look = static_cast<const QueueLook&>(*call.operation);
-  call.text = Call::text_of(Call::Text::queue, look.mode());
+  call.text = Call::Text::queue;
+  call.space = space_of(look.mode());
   return Statements::queue(look.name(), look.limit());
 }
 

@@ -72,8 +72,8 @@ void PostgresBackend::stuck(Connection& connection, const ServerError& why, Flig
   steps.rethrow();
 }
 
-// It never grants: what was asked since, and numbered as a newer copy, does. But where nobody wants
-// the hold any more, nothing else knows of it.
+// It never grants: what was asked since does. But where nobody wants the hold any more, this answer
+// tells of it first.
 void PostgresBackend::answered_late(const Call& call, const std::optional<Result>& result) {
   if (stopped_.load()) return;
   if (!result && base::mutant("postgres.late_refusals_are_no_answers")) return;
@@ -84,11 +84,13 @@ void PostgresBackend::answered_late(const Call& call, const std::optional<Result
   }
   if (call.kind != Call::Kind::acquire || !result) return;
   const std::optional<Answer> answer = Answer::of(*result);
-  if (!answer || answer->kind != Answer::Kind::granted) return;
+  const bool granted = answer && answer->kind == Answer::Kind::granted;
+  if (!granted && !(answer && answer->kind == Answer::Kind::late)) return;
   Acquisition& operation = call.acquisition();
   if (!operation.done()) {
     return ask(std::static_pointer_cast<Acquisition>(call.operation));
   }
+  if (!granted) return;
   // Where it was cancelled that is repeated until it finds the hold: this only is sooner.
   if (operation.grant().number != answer->number) give_back(operation, answer->number);
 }
@@ -96,16 +98,21 @@ void PostgresBackend::answered_late(const Call& call, const std::optional<Result
 void PostgresBackend::note_unanswered(Flights& calls) noexcept {
   const Instant now = clock_->now();
   for (Call& call : calls) {
-    if (call.kind == Call::Kind::acquire) {
-      attempts_.unanswered(call.acquisition().request().attempt, now);
-    } else if (call.kind == Call::Kind::release || call.kind == Call::Kind::conclude) {
+    const bool left = call.left != Instant{};
+    if (call.kind == Call::Kind::acquire && !left) {
+      attempts_.not_sent(*call.attempt());
+    } else if (call.kind == Call::Kind::acquire) {
+      attempts_.unanswered(std::static_pointer_cast<Acquisition>(call.operation),
+                           void_moment(call, now),
+                           call.left + call.patience + remote::VoidMoment::a_moment);
+    } else if (left && (call.kind == Call::Kind::release || call.kind == Call::Kind::conclude)) {
       attempts_.release_unanswered(call.release().hold().attempt, now);
     } else if (call.kind == Call::Kind::force) {
       call.executed = true;  // perhaps
     }
-    // Then: what goes another way from here on knows of it.
     pool_->done(call);
   }
+  if (attempts_.next_look() != never) host_->changed(later_);
 }
 
 void PostgresBackend::lost_commands(const ServerError& why, bool was_up, Flights unanswered) {
@@ -173,8 +180,10 @@ void PostgresBackend::tell_who_waits(const Failure& why, bool final) {
   Steps steps;
   for (const auto& operation : attempts_.undecided()) {
     steps.make([&] {
-      // A copy may have been executed before: a hold that nobody knows of.
-      if (final) return fail_and_take_back(operation, why);
+      if (final) {
+        operation->failed(why);
+        return decided(operation->request().attempt);
+      }
       pool_->want(false);
       operation->trouble(why);
     });

@@ -82,7 +82,8 @@ void PostgresBackend::answered(const Call& call, const Result& result) {
   if (result.kind() != Result::Kind::rows && in_doubt(call)) {
     // Before it counts as answered: whoever takes it back just now must know that it may have been
     // granted.
-    attempts_.executed_in_doubt(*call.attempt(), clock_->now());
+    attempts_.executed_in_doubt(std::static_pointer_cast<Acquisition>(call.operation),
+                                void_moment(call, clock_->now()));
   }
   // What is being taken back waits for the answer to that.
   const bool over =
@@ -90,15 +91,6 @@ void PostgresBackend::answered(const Call& call, const Result& result) {
   if (result.kind() != Result::Kind::rows) return refused(call, result.error());
   switch (call.kind) {
     case Call::Kind::acquire:
-      if (call.text == Call::Text::peek && result.rows() == 0) {
-        // Somebody has deleted the row.
-        known_.missed(call.acquisition().request().name);
-        Flights again;
-        again.emplace_back(call);
-        return resubmit(again);
-      }
-      if (call.text == Call::Text::look) known_.seen(call.acquisition().request().name);
-      [[fallthrough]];
     case Call::Kind::cancel: {
       std::optional<Answer> answer = Answer::of(result);
       // Of a semaphore's holders each has a permit.
@@ -171,17 +163,12 @@ bool PostgresBackend::in_doubt(const Call& call) {
 }
 
 void PostgresBackend::fail(const Call& call, const Failure& why) {
-  const bool copies = call.kind == Call::Kind::acquire && call.copies.older &&
-                      !base::mutant("postgres.forget_copies_of_what_failed");
-  if (copies || in_doubt(call)) {
-    // This one has no effect; an older one may have, and perhaps nobody will hear of it.
-    return fail_and_take_back(std::static_pointer_cast<Acquisition>(call.operation), why);
-  }
-  // A statement that has failed has no effect: nothing is to be taken back.
-  if (call.kind == Call::Kind::acquire || call.kind == Call::Kind::cancel) {
-    attempts_.decided(call.acquisition().request().attempt);
-  }
   call.operation->failed(why);
+  // A statement that has failed has no effect. What another one of the attempt may have taken is
+  // looked at now.
+  if (call.kind == Call::Kind::acquire || call.kind == Call::Kind::cancel) {
+    decided(call.acquisition().request().attempt);
+  }
 }
 
 void PostgresBackend::nonsense(const Call& call) {
@@ -196,11 +183,10 @@ void PostgresBackend::nonsense(const Call& call) {
       }
       return not_done(call, why);
     case Call::Kind::acquire: {
-      // Whatever was meant: the server may have granted it. It is not on its way any more: it was
-      // counted as answered, and another copy of it may be.
-      const auto operation = std::static_pointer_cast<Acquisition>(call.operation);
-      attempts_.executed_in_doubt(operation->request().attempt, clock_->now());
-      return fail_and_take_back(operation, why);
+      // Whatever was meant: the server may have granted it.
+      attempts_.executed_in_doubt(std::static_pointer_cast<Acquisition>(call.operation),
+                                  void_moment(call, clock_->now()));
+      return fail(call, why);
     }
     default: call.operation->failed(why);
   }
@@ -219,24 +205,31 @@ void PostgresBackend::answered_attempt(const Call& call, const Answer& answer, b
   Acquisition& operation = call.acquisition();
   const Acquisition::Request& request = operation.request();
   if (answer.for_others) ring(request.mode, request.name);
-  if (answer.kind != Answer::Kind::locked && answer.kind != Answer::Kind::refused) {
-    attempts_.tombstone_left(request.attempt, call.copies, clock_->now());
+  if (answer.kind != Answer::Kind::locked && answer.kind != Answer::Kind::late) {
+    attempts_.executed(std::static_pointer_cast<Acquisition>(call.operation), answer.at, call.clock,
+                       clock_->now());
   }
   if (answer.kind != Answer::Kind::granted) {
     if (over) return;
+    if (answer.kind == Answer::Kind::late) {
+      // By the reading of the clock that came with the answer.
+      Flights again;
+      again.emplace_back(call);
+      return resubmit(again);
+    }
     if (call.kind == Call::Kind::acquire) {
       const bool wait = request.wait && !attempts_.asks_last(request.attempt);
-      const bool ends = answer.kind == Answer::Kind::refused || answer.kind == Answer::Kind::told ||
-                        answer.kind == Answer::Kind::differs;
+      const bool ends = answer.kind == Answer::Kind::told || answer.kind == Answer::Kind::differs;
       if (wait && !ends) return waits(call, answer);
-      // It may be an older copy of its own that has the row, and waits for its commit.
-      const bool itself = answer.kind == Answer::Kind::locked && call.copies.older &&
+      // It may be a lost request of its own that has the row, and waits for its commit.
+      const bool itself = answer.kind == Answer::Kind::locked &&
+                          attempts_.is_in_doubt(request.attempt) &&
                           !base::mutant("postgres.row_of_own_copy_is_busy");
       if (itself && !operation.done()) return again_soon(call);
     } else if (answer.kind == Answer::Kind::locked) {
       return again_soon(call);
     }
-    attempts_.decided(request.attempt);
+    decided(request.attempt);
     if (answer.record) return operation.recorded(answer.record);
     if (answer.kind == Answer::Kind::differs) {
       return operation.failed({Errc::misconfigured, request.name + ": the store has " +
@@ -248,7 +241,7 @@ void PostgresBackend::answered_attempt(const Call& call, const Answer& answer, b
     operation.busy(answer.holder ? answer.holder : operation.holder());
     return;
   }
-  attempts_.decided(request.attempt);
+  decided(request.attempt);
   const std::chrono::nanoseconds age =
       base::mutant("postgres.old_grant_counts_as_new") ? std::chrono::microseconds(0) : answer.age;
   const Instant asked = base::mutant("postgres.deadline_from_reply") ? clock_->now() : call.asked;

@@ -12,11 +12,7 @@ extern const std::span<const char* const> migration;
 extern const char* const role;  ///< the rights of an application
 
 extern const char* const look;
-extern const char* const peek;
-extern const char* const ask;
 extern const char* const ask_key;
-extern const char* const ask_share;
-extern const char* const ask_permit;
 extern const char* const inspect;
 extern const char* const check;
 extern const char* const look_key;

@@ -24,18 +24,20 @@ std::int64_t microseconds(std::chrono::nanoseconds span) {
   return std::chrono::duration_cast<std::chrono::microseconds>(span).count();
 }
 
-// `how` of take.sql, and of ask.sql.
+// `how` of take.sql.
 constexpr std::int64_t waiting_bit = 1;
-constexpr std::int64_t wakes_bit = 1;  // of cancel.sql and release.sql
 constexpr std::int64_t fair_bit = 2;
-constexpr std::int64_t over_bit = 2;  // of release.sql
-constexpr std::int64_t older_copies_bit = 4;
 constexpr std::int64_t own_session_bit = 8;
-constexpr std::int64_t confirms_bit = 8;  // of conclude_key()
-constexpr std::int64_t lowest_way_bit = 16;
 
-std::int64_t how(const Copies& copies) {
-  return copies.number * lowest_way_bit + (copies.older ? older_copies_bit : 0);
+// In front of the label of a reader, and of a permit: see share_tables.sql.
+std::string marked_label(const Acquisition::Request& request) {
+  if (request.mode == Mode::exclusive) return request.label;
+  std::string label(1, '\1');
+  if (request.mode == Mode::permit) {
+    const std::uint64_t permits = request.permits;
+    for (int shift = 56; shift >= 0; shift -= 8) label += static_cast<char>(permits >> shift);
+  }
+  return label + request.label;
 }
 
 /// In the order of renew_all.sql.
@@ -98,56 +100,87 @@ Statements::Statements(const std::string& schema, bool fair)
       schema_(schema),
       greet_(fill_in(sql::greet, schema)),
       session_(fill_in(sql::session, schema)) {
-  const auto call = [&](const char* what) { return "SELECT " + schema + "." + what; };
-  const Acquisition::Request nothing;
-  const Acquisition::Request permit{.mode = Mode::permit};
-  all_ = {
-      {"mortise_ask", fill_in(sql::ask, schema), acquire(nothing, false, {}, false)},
-      {"mortise_look", fill_in(sql::look, schema), acquire(nothing, false, {}, false)},
-      {"mortise_peek", fill_in(sql::peek, schema), acquire(nothing, false, {}, false)},
-      {"mortise_take", call("take($1, $2, $3, $4, $5)"), acquire(nothing, false, {}, false)},
-      {"mortise_cancel", call("cancel($1, $2, $3)"), cancel(nothing, {})},
-      {"mortise_renew", call("renew($1, $2, $3, $4)"), renew({})},
-      {"mortise_release", call("release($1, $2, $3, $4)"), release({}, {}, false)},
-      {"mortise_release_apart", call("release_apart($1, $2, $3, $4)"), release({}, {}, false)},
-      {"mortise_inspect", fill_in(sql::inspect, schema), inspect({})},
-      {"", "SELECT * FROM " + schema + ".force_release($1, $2, $3, $4)", force_release({})},
-      {"", sql::census, census({})},
-      {"mortise_wake", call("wake($1)"), wake({})},
-      {"mortise_ask_key", fill_in(sql::ask_key, schema), ask_key(nothing, false, {}), true},
-      {"mortise_cancel_key", call("cancel_key($1, $2, $3)"), cancel(nothing, {}), true},
-      {"mortise_release_key", call("release_apart_run($1, $2, $3, $4)"), release({}, {}, false),
-       true},
-      {"mortise_conclude_key",
-       call("conclude_key($1, $2, ($3)[1], ($3)[2], ($3)[3] = 1, $4, ($3)[4])"),
-       conclude({}, {.memory = std::make_shared<const Memory>()}, {}), true},
-      {"mortise_renew_all", fill_in(sql::renew_all, schema), renew_all({}), true},
-      {"mortise_look_key", fill_in(sql::look_key, schema), inspect({}), true},
-      {"mortise_forget_key", call("forget_key($1, $2)"), forget({}, 0), true},
-      {"mortise_wake_all",
-       call("wake($1), ") + schema + ".wake_run($2), " + schema + ".wake_gate($3)",
-       wake_all({}, {}, {}), true},
-      {"mortise_share", call("share($1, $2, $3, $4, $5, $6, 0)"), share(nothing, false, {}, false),
-       true},
-      {"mortise_ask_share", fill_in(sql::ask_share, schema), share(nothing, false, {}, false),
-       true},
-      {"mortise_ask_permit", fill_in(sql::ask_permit, schema), share(permit, false, {}, false),
-       true},
-      {"mortise_cancel_permit", call("cancel_gate($1, $2, $3)"), cancel(nothing, {}), true},
-      {"mortise_release_permit", call("release_gate($1, $2, $3, $4)"), release({}, {}, false),
-       true},
-      {"mortise_release_permit_apart", call("release_apart_gate($1, $2, $3, $4)"),
-       release({}, {}, false), true},
-      {"", fill_in(sql::list, schema), list({{}, {}, 1})},
-      {"", fill_in(sql::list_run, schema), list({{}, {}, 1})},
-      {"", fill_in(sql::list_gate, schema), list({{}, {}, 1})},
-      {"", fill_in(sql::queue, schema), queue({}, 1)},
-      {"", fill_in(sql::queue_run, schema), queue({}, 1)},
-      {"", fill_in(sql::queue_gate, schema), queue({}, 1)},
-      {"", fill_in(sql::check, schema), {}},
-      {"", call("take_apart($1, $2, $3, $4, $5)"), write()},
-      {"", fill_in(sql::inspect, schema), inspect({})},
+  const auto call = [&](const std::string& what) { return "SELECT " + schema + "." + what; };
+  // With the clock from before it has looked at anything.
+  const auto timed = [&](const std::string& what) {
+    return "SELECT pg_catalog.statement_timestamp(), " + schema + "." + what;
   };
+  const Acquisition::Request nothing;
+  const std::string taking = "($1, $2, $3, $4, $5, $6, $7)";
+  constexpr Mode locks = Mode::exclusive;
+  constexpr Mode keys = Mode::once;
+  constexpr Mode semaphores = Mode::permit;
+  all_.resize((static_cast<std::size_t>(Call::Text::written) + 1) * spaces);
+
+  const auto add_take = [&](Call::Text text, Mode space, const char* name, std::string words,
+                            Arguments like) {
+    add(text, space,
+        {.name = name,
+         .text = std::move(words),
+         .like = std::move(like),
+         .later = space != locks,
+         .tells_time = true,
+         .takes = true});
+  };
+  add_take(Call::Text::look, locks, "mortise_look", fill_in(sql::look, schema),
+           take(nothing, false, false));
+  add_take(Call::Text::take, locks, "mortise_take", timed("take" + taking),
+           take(nothing, false, false));
+  add_take(Call::Text::take, semaphores, "mortise_take_permit", timed("take_gate" + taking),
+           take(nothing, false, false));
+  add_take(Call::Text::take, keys, "mortise_take_key", fill_in(sql::ask_key, schema),
+           take_key(nothing, false));
+  const auto add_cancel = [&](Mode space, const char* name, const char* function) {
+    add(Call::Text::cancel, space,
+        {.name = name,
+         .text = timed(std::string(function) + "($1, $2, $3)"),
+         .like = cancel(nothing, false),
+         .later = space != locks,
+         .tells_time = true});
+  };
+  add_cancel(locks, "mortise_cancel", "cancel");
+  add_cancel(keys, "mortise_cancel_key", "cancel_key");
+  add_cancel(semaphores, "mortise_cancel_permit", "cancel_gate");
+  const auto add_plain = [&](Call::Text text, Mode space, const char* name, std::string words,
+                             Arguments like) {
+    add(text, space,
+        {.name = name, .text = std::move(words), .like = std::move(like), .later = space != locks});
+  };
+  add_plain(Call::Text::release, locks, "mortise_release", call("release($1, $2, $3, $4)"),
+            release({}, false));
+  add_plain(Call::Text::release, keys, "mortise_release_key", call("release_key($1, $2, $3, $4)"),
+            release_key({}, false));
+  add_plain(Call::Text::release, semaphores, "mortise_release_permit",
+            call("release_gate($1, $2, $3, $4)"), release({}, false));
+  add_plain(Call::Text::conclude, keys, "mortise_conclude",
+            call("conclude_key($1, $2, ($3)[1], ($3)[2] = 1, ($3)[3] = 1, $4, ($3)[4])"),
+            conclude({}, {.memory = std::make_shared<const Memory>()}));
+  add_plain(Call::Text::look_key, keys, "mortise_look_key", fill_in(sql::look_key, schema),
+            inspect({}));
+  add_plain(Call::Text::forget_key, keys, "mortise_forget_key", call("forget_key($1, $2)"),
+            forget({}, 0));
+  add_plain(Call::Text::renew, locks, "mortise_renew", fill_in(sql::renew_all, schema), renew({}));
+  add_plain(Call::Text::wake, locks, "mortise_wake",
+            call("wake($1), CASE WHEN pg_catalog.cardinality($2) > 0 THEN ") + schema +
+                ".wake_run($2) END, CASE WHEN pg_catalog.cardinality($3) > 0 THEN " + schema +
+                ".wake_gate($3) END",
+            wake({}, {}, {}));
+  add_plain(Call::Text::inspect, locks, "mortise_inspect", fill_in(sql::inspect, schema),
+            inspect({}));
+
+  // Those that are seldom sent go with their text.
+  add_plain(Call::Text::force_release, locks, "",
+            "SELECT * FROM " + schema + ".force_release($1, $2, $3, $4)", force_release({}));
+  add_plain(Call::Text::list, locks, "", fill_in(sql::list, schema), list({{}, {}, 1}));
+  add_plain(Call::Text::list, keys, "", fill_in(sql::list_run, schema), list({{}, {}, 1}));
+  add_plain(Call::Text::list, semaphores, "", fill_in(sql::list_gate, schema), list({{}, {}, 1}));
+  add_plain(Call::Text::queue, locks, "", fill_in(sql::queue, schema), queue({}, 1));
+  add_plain(Call::Text::queue, keys, "", fill_in(sql::queue_run, schema), queue({}, 1));
+  add_plain(Call::Text::queue, semaphores, "", fill_in(sql::queue_gate, schema), queue({}, 1));
+  add_plain(Call::Text::census, locks, "", sql::census, census({}));
+  add_plain(Call::Text::check, locks, "", fill_in(sql::check, schema), {});
+  add_plain(Call::Text::write, locks, "", timed("take" + taking), write());
+  add_plain(Call::Text::written, locks, "", fill_in(sql::inspect, schema), inspect({}));
 }
 
 std::string Statements::listen(const AttemptId& of_client) const {
@@ -156,41 +189,33 @@ std::string Statements::listen(const AttemptId& of_client) const {
   return "LISTEN " + (fair_ ? "mortise_" + of_client.text().substr(0, digits_of_client) : schema_);
 }
 
-Arguments Statements::acquire(const Acquisition::Request& request, bool waits, const Copies& copies,
-                              bool pooled) const {
+Arguments Statements::take(const Acquisition::Request& request, bool waits, bool pooled) const {
+  const std::int64_t lease = microseconds(request.lease);
+  const AttemptBytes beside = attempt_bytes(request.beside.value_or(AttemptId{}));
   Arguments arguments;
   arguments.bytes(request.name)
       .bytes(attempt_bytes(request.attempt).view())
-      .integer(microseconds(request.lease))
-      .bytes(request.label)
-      .integer(how(copies) | (waits ? waiting_bit : 0) | (fair_ ? fair_bit : 0) |
-               (pooled ? 0 : own_session_bit));
+      .integer(request.mode == Mode::exclusive ? lease : -lease)
+      .bytes(marked_label(request))
+      .integer((waits ? waiting_bit : 0) | (fair_ ? fair_bit : 0) | (pooled ? 0 : own_session_bit))
+      .bytes(request.beside ? beside.view() : std::string_view())
+      .moment({});
   return arguments;
 }
 
 Arguments Statements::write() {
   Arguments arguments;
-  arguments.bytes({}).bytes(attempt_bytes(AttemptId{}).view()).integer(1).bytes({}).integer(0);
+  arguments.bytes({})
+      .bytes(attempt_bytes(AttemptId{}).view())
+      .integer(1)
+      .bytes({})
+      .integer(0)
+      .bytes({})
+      .moment(remote::ServerTime::max());
   return arguments;
 }
 
-Arguments Statements::share(const Acquisition::Request& request, bool waits, const Copies& copies,
-                            bool pooled) const {
-  const AttemptBytes beside = attempt_bytes(request.beside.value_or(AttemptId{}));
-  Arguments arguments;
-  arguments.bytes(request.name)
-      .bytes(attempt_bytes(request.attempt).view())
-      .integer(microseconds(request.lease))
-      .bytes(request.label)
-      .integer(how(copies) | (waits ? waiting_bit : 0) | (fair_ ? fair_bit : 0) |
-               (pooled ? 0 : own_session_bit))
-      .bytes(request.beside ? beside.view() : std::string_view());
-  if (request.mode == Mode::permit) arguments.integer(request.permits);
-  return arguments;
-}
-
-Arguments Statements::ask_key(const Acquisition::Request& request, bool waits,
-                              const Copies& copies) const {
+Arguments Statements::take_key(const Acquisition::Request& request, bool waits) const {
   // A lock's request has none; of a key's it is never null.
   const Memory none;
   const Memory& memory = request.memory ? *request.memory : none;
@@ -198,53 +223,50 @@ Arguments Statements::ask_key(const Acquisition::Request& request, bool waits,
   arguments.bytes(request.name)
       .bytes(attempt_bytes(request.attempt).view())
       .integer_array({microseconds(request.lease),
-                      how(copies) | (waits ? waiting_bit : 0) | (fair_ ? fair_bit : 0),
+                      (waits ? waiting_bit : 0) | (fair_ ? fair_bit : 0),
                       static_cast<std::int64_t>(memory.repeat), microseconds(memory.keep)})
-      .bytes_array({request.label, memory.fingerprint});
+      .bytes_array({request.label, memory.fingerprint})
+      .moment({});
   return arguments;
 }
 
-Arguments Statements::conclude(const HoldId& hold, const Conclusion& conclusion,
-                               const Copies& copies) {
+Arguments Statements::conclude(const HoldId& hold, const Conclusion& conclusion) {
   const bool confirms = conclusion.written && conclusion.written->state == conclusion.state;
   Arguments arguments;
   arguments.bytes(hold.name)
       .bytes(attempt_bytes(hold.attempt).view())
-      .integer_array({static_cast<std::int64_t>(hold.number),
-                      how(copies) | wakes_bit | over_bit | (confirms ? confirms_bit : 0),
+      .integer_array({static_cast<std::int64_t>(hold.number), confirms ? 1 : 0,
                       conclusion.state == KeyState::succeeded ? 1 : 0,
                       microseconds(conclusion.memory->keep)})
       .bytes(confirms ? conclusion.written->bytes : conclusion.bytes);
   return arguments;
 }
 
-Arguments Statements::cancel(const Acquisition::Request& request, const Copies& copies) {
+Arguments Statements::cancel(const Acquisition::Request& request, bool in_doubt) {
   Arguments arguments;
-  arguments.bytes(request.name)
-      .bytes(attempt_bytes(request.attempt).view())
-      .integer(how(copies) | wakes_bit);
+  arguments.bytes(request.name).bytes(attempt_bytes(request.attempt).view()).flag(in_doubt);
   return arguments;
 }
 
-Arguments Statements::release(const HoldId& hold, const Copies& copies, bool grant_only) {
+Arguments Statements::release(const HoldId& hold, bool pooled) {
   Arguments arguments;
   arguments.bytes(hold.name)
       .bytes(attempt_bytes(hold.attempt).view())
       .integer(static_cast<std::int64_t>(hold.number))
-      .integer(how(copies) | wakes_bit | (grant_only ? 0 : over_bit));
+      .integer(pooled ? 0 : own_session_bit);
+  return arguments;
+}
+
+Arguments Statements::release_key(const HoldId& hold, bool undoes) {
+  Arguments arguments;
+  arguments.bytes(hold.name)
+      .bytes(attempt_bytes(hold.attempt).view())
+      .integer(static_cast<std::int64_t>(hold.number))
+      .flag(undoes);
   return arguments;
 }
 
 Arguments Statements::renew(const std::vector<Renewal::Item>& items) {
-  return renewal_of(items, owners_first(items));
-}
-
-bool Statements::only_owners(const std::vector<Renewal::Item>& items) {
-  return std::all_of(items.begin(), items.end(),
-                     [](const Renewal::Item& item) { return kind_of(item) == 0; });
-}
-
-Arguments Statements::renew_all(const std::vector<Renewal::Item>& items) {
   // Where each kind ends; the last one with the list.
   std::vector<std::int64_t> ends;
   for (std::size_t kind = 0; kind < 3; ++kind) {
@@ -278,15 +300,9 @@ Arguments Statements::forget(std::string_view key, std::int64_t what) {
   return arguments;
 }
 
-Arguments Statements::wake(const std::vector<std::string>& names) {
-  Arguments arguments;
-  arguments.bytes_array(names);
-  return arguments;
-}
-
-Arguments Statements::wake_all(const std::vector<std::string>& names,
-                               const std::vector<std::string>& keys,
-                               const std::vector<std::string>& semaphores) {
+Arguments Statements::wake(const std::vector<std::string>& names,
+                           const std::vector<std::string>& keys,
+                           const std::vector<std::string>& semaphores) {
   Arguments arguments;
   arguments.bytes_array(names).bytes_array(keys).bytes_array(semaphores);
   return arguments;

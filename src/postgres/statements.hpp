@@ -14,16 +14,19 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace mortise::postgres {
 
 /// A statement that is prepared once a connection, where it has a name.
 struct Statement {
-  const char* name = "";
+  std::string name{};
   std::string text{};
-  Arguments like{};   ///< arguments of the right types
-  bool keys = false;  ///< prepared where a key, reader or permit needs it: owners pay nothing
+  Arguments like{};         ///< arguments of the right types
+  bool later = false;       ///< prepared when a key or a permit needs it: owners pay nothing
+  bool tells_time = false;  ///< the first column is the server's clock when it began
+  bool takes = false;       ///< the last argument is the moment after which it takes nothing
 };
 
 /// @return a text with its schema and role filled in.
@@ -46,28 +49,27 @@ class Statements {
   Statements(const std::string& schema, bool fair);
 
   [[nodiscard]] const std::vector<Statement>& all() const noexcept { return all_; }
-  [[nodiscard]] const Statement& of(Call::Text text) const noexcept {
-    return all_[static_cast<std::size_t>(text)];
+  [[nodiscard]] const Statement& of(const Call& call) const noexcept {
+    return all_[place_of(call.text, call.space)];
   }
   [[nodiscard]] const std::string& greet() const noexcept { return greet_; }
   [[nodiscard]] const std::string& session() const noexcept { return session_; }
   /// @return how a client hears of what is freed, given any attempt of it.
   [[nodiscard]] std::string listen(const AttemptId& of_client) const;
 
+  /// Of an owner, a reader, or a permit. The moment is given when it leaves.
   /// @param waits whether it is to be told of a release
   /// @param pooled whether the session may be anybody's
-  [[nodiscard]] Arguments acquire(const Acquisition::Request& request, bool waits,
-                                  const Copies& copies, bool pooled) const;
-  [[nodiscard]] static Arguments cancel(const Acquisition::Request& request, const Copies& copies);
-  /// The same of a reader, and of a permit.
-  [[nodiscard]] Arguments share(const Acquisition::Request& request, bool waits,
-                                const Copies& copies, bool pooled) const;
+  [[nodiscard]] Arguments take(const Acquisition::Request& request, bool waits, bool pooled) const;
   /// The same of a key.
-  [[nodiscard]] Arguments ask_key(const Acquisition::Request& request, bool waits,
-                                  const Copies& copies) const;
-  [[nodiscard]] static Arguments release(const HoldId& hold, const Copies& copies, bool grant_only);
-  [[nodiscard]] static Arguments conclude(const HoldId& hold, const Conclusion& conclusion,
-                                          const Copies& copies);
+  [[nodiscard]] Arguments take_key(const Acquisition::Request& request, bool waits) const;
+  /// @param in_doubt whether another request of the attempt may be under way
+  [[nodiscard]] static Arguments cancel(const Acquisition::Request& request, bool in_doubt);
+  [[nodiscard]] static Arguments release(const HoldId& hold, bool pooled);
+  /// The same of a key. @param undoes whether the outcome before the run is to stand again
+  [[nodiscard]] static Arguments release_key(const HoldId& hold, bool undoes);
+  [[nodiscard]] static Arguments conclude(const HoldId& hold, const Conclusion& conclusion);
+  /// Holds of all kinds. The answers come in the order of `owners_first()`.
   [[nodiscard]] static Arguments renew(const std::vector<Renewal::Item>& items);
   [[nodiscard]] static Arguments inspect(std::string_view name);
   /// @param what it forgets, and nothing that came later: see `Recalled::what()`
@@ -78,23 +80,27 @@ class Statements {
   /// again before the server answers. `check()` thereby finds what keeps the server from writing.
   [[nodiscard]] static Arguments write();
   [[nodiscard]] static Arguments force_release(const HoldId& hold);
-  /// @return whether all of them are owners' holds, which `renew()` is for.
-  [[nodiscard]] static bool only_owners(const std::vector<Renewal::Item>& items);
-  /// Holds of all kinds. The answers come in the order of `owners_first()`.
-  [[nodiscard]] static Arguments renew_all(const std::vector<Renewal::Item>& items);
   /// Then the keys, readers, and permits.
   [[nodiscard]] static std::vector<std::size_t> owners_first(
       const std::vector<Renewal::Item>& items);
-  [[nodiscard]] static Arguments wake(const std::vector<std::string>& names);
-  [[nodiscard]] static Arguments wake_all(const std::vector<std::string>& names,
-                                          const std::vector<std::string>& keys,
-                                          const std::vector<std::string>& semaphores);
+  [[nodiscard]] static Arguments wake(const std::vector<std::string>& names,
+                                      const std::vector<std::string>& keys,
+                                      const std::vector<std::string>& semaphores);
   [[nodiscard]] static Arguments census(const std::vector<std::int64_t>& processes);
 
  private:
+  static constexpr std::size_t spaces = 3;
+  [[nodiscard]] static constexpr std::size_t place_of(Call::Text text, Mode space) noexcept {
+    const std::size_t behind = space == Mode::once ? 1 : space == Mode::permit ? 2 : 0;
+    return static_cast<std::size_t>(text) * spaces + behind;
+  }
+  void add(Call::Text text, Mode space, Statement statement) {
+    all_[place_of(text, space)] = std::move(statement);
+  }
+
   const bool fair_;
   const std::string schema_;
-  std::vector<Statement> all_;  // in the order of Call::Text
+  std::vector<Statement> all_;  // by text and space; most texts have one space
   std::string greet_;
   std::string session_;
 };

@@ -22,11 +22,9 @@ void Link::begin(Instant now) noexcept {
   set_limit(now + connect_time);
 }
 
-// The generation first: who sees it up sees that it is another one.
 void Link::came_up(Instant now) noexcept {
   of_use_ = false;
   up_since_ = now;
-  generation_.fetch_add(1);
   state_.store(State::up);
 }
 

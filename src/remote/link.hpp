@@ -49,8 +49,6 @@ class Link {
     const State state = this->state();
     return state == State::resolving || state == State::connecting;
   }
-  /// @return how often it came up; what was decided in view of an earlier one is out of date.
-  [[nodiscard]] std::uint32_t generation() const noexcept { return generation_.load(); }
   /// @return when the reader's role has something to do, whatever comes.
   /// @param of_calls says it of what is under way; asked only while it is up and not to be looked
   /// at anyway
@@ -104,9 +102,6 @@ class Link {
   void made_no_sense() noexcept { of_use_ = false; }
   /// It was looked at.
   void looked() noexcept { suspect_.store(false); }
-  /// It is as good as another one although it did not break: what was decided before is out of
-  /// date.
-  void renew() noexcept { generation_.fetch_add(1); }
   /// Why it has to be given up, as far as its life tells.
   enum class End : std::uint8_t { none, name_is_late, connection_is_late, broken };
   [[nodiscard]] End end(Instant now) const noexcept;
@@ -127,7 +122,6 @@ class Link {
   std::atomic<bool> at_once_{false};  // the pause between two tries does not count
   std::atomic<bool> suspect_{false};
   std::atomic<bool> broken_{false};
-  std::atomic<std::uint32_t> generation_{0};
   std::atomic<Instant::rep> limit_{0};  // of this state; of `idle`: when to try again
   // Of the reader's role.
   std::size_t failures_ = 0;  // in a row

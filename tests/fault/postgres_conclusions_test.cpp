@@ -15,7 +15,7 @@ class PostgresConclusions : public PostgresKeys {
  protected:
   static std::string confirm(PostgresTalk& talk, const std::string& number,
                              const std::string& keep = minute) {
-    return talk.value("select mortise.conclude_key('a', '\\x01', $1, 27, true, 'result', $2)",
+    return talk.value("select mortise.conclude_key('a', '\\x01', $1, true, true, 'result', $2)",
                       {number, keep});
   }
   /// Waits until so much time has passed by the server's clock.
@@ -47,7 +47,7 @@ TEST_P(PostgresConclusions, CommitWithTheEffectAndNotWithoutIt) {
   ASSERT_TRUE(conclude_in(user, number));
   EXPECT_EQ(renew(number), "1") << "renewals go on";
   // Nobody takes it, and nobody is told of it, before it is committed.
-  EXPECT_THAT(begin(talk, {.me = "\\x02", .how = "17"}), StartsWith("Q "));
+  EXPECT_THAT(begin(talk, {.me = "\\x02", .how = "1"}), StartsWith("Q "));
   user.run("rollback");
   EXPECT_EQ(state(), "P");
   user.run(PostgresTransactions::begin());
@@ -208,14 +208,14 @@ TEST_P(PostgresConclusions, AreNotKeptUpByThoseWhoWait) {
   for (const bool first : {true, false}) {
     user.run(PostgresTransactions::begin());
     user.run("update orders set charged = 1");
-    EXPECT_THAT(begin(talk, {.me = "\\x02", .how = "17"}), StartsWith("Q "));
+    EXPECT_THAT(begin(talk, {.me = "\\x02", .how = "1"}), StartsWith("Q "));
     EXPECT_TRUE(conclude_in(user, number)) << first;
     // Nor do they wait for it.
-    EXPECT_THAT(begin(talk, {.me = "\\x03", .how = "17"}), StartsWith("Q "));
+    EXPECT_THAT(begin(talk, {.me = "\\x03", .how = "1"}), StartsWith("Q "));
     user.run(first ? "rollback" : "commit");
     server().talk().run("update mortise.run set waiters_until = clock_timestamp()");
   }
-  EXPECT_THAT(begin(talk, {.me = "\\x02", .how = "17"}), EndsWith("fresult"));
+  EXPECT_THAT(begin(talk, {.me = "\\x02", .how = "1"}), EndsWith("fresult"));
   EXPECT_EQ(confirm(talk, number), "F");
 }
 

@@ -136,7 +136,9 @@ TEST_F(PostgresDurability, AGrantSurvivesAKillWhoeverSharesItsTransaction) {
       talk.run("begin");
       for (const char which : std::string_view(order)) {
         const std::string name = which == '1' ? "held" : free;
-        EXPECT_THAT(talk.value("select mortise.take('" + name + "', '\\x01', 60000000, '', 17)"),
+        EXPECT_THAT(talk.value("select mortise.take('" + name +
+                               "', '\\x01', 60000000, '', 1, '',"
+                               " 'infinity')"),
                     Not(IsEmpty()));
       }
       talk.run("commit");
@@ -166,10 +168,10 @@ TEST_F(PostgresDurability, WhatAnySessionIsGrantedAndRenewedSurvivesAKill) {
     server().talk().run("delete from marker");
   };
   for (const std::string name : {"a", "b", "c"}) {
-    last_before_a_kill("take_apart('" + name + "', '\\x01', 60000000, '', 16)");
+    last_before_a_kill("take('" + name + "', '\\x01', 60000000, '', 0, '', 'infinity')");
     EXPECT_TRUE(is_held(name)) << "its first grant is gone";
     server().talk().run("update mortise.lock set expires_at = '-infinity'");
-    last_before_a_kill("take_apart('" + name + "', '\\x02', 60000000, '', 16)");
+    last_before_a_kill("take('" + name + "', '\\x02', 60000000, '', 0, '', 'infinity')");
     EXPECT_TRUE(is_held(name)) << "its second grant is gone";
     last_before_a_kill("renew('{" + name + "}', '{\\\\x02}', '{" + std::to_string(number(name)) +
                        "}', '{120000000}')");

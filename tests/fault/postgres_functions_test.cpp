@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Goal: the plain functions, whose one statement counts on the settings of its session, are called
-// on sessions of our own only, and there nothing else is; where a session may be anybody's, those
-// that bring their settings along. Method: the server counts the calls of each.
+// Goal: in the plain case one statement takes a lock, and one releases it, on a session of our own
+// without any other call; a session that may be anybody's gets the settings that they need first.
+// Method: the server counts the calls of each function.
 #include "fault/postgres_fixture.hpp"
 
 #include <string>
@@ -39,23 +39,21 @@ class PostgresFunctions : public PostgresTest {
   }
 };
 
-TEST_F(PostgresFunctions, OfASessionOfOurOwnAreThePlainOnes) {
+TEST_F(PostgresFunctions, OfASessionOfOurOwnSetNothing) {
   use(client(), client());
   EXPECT_EQ(calls("take"), "6");
   EXPECT_EQ(calls("release"), "6");
-  EXPECT_EQ(calls("take_apart"), "0");
-  EXPECT_EQ(calls("release_apart"), "0");
+  EXPECT_EQ(calls("settle"), "0");
   EXPECT_EQ(calls("take_row"), "1") << "the first one makes the row";
   EXPECT_EQ(calls("release_row"), "0");
 }
 
-TEST_F(PostgresFunctions, OfAnybodysSessionAreThoseThatBringTheirSettings) {
+TEST_F(PostgresFunctions, OfAnybodysSessionBringTheirSettings) {
   const auto pooled = [&] { return Client(server().url() + "?mortise.pooled=yes"); };
   use(pooled(), pooled());
-  EXPECT_EQ(calls("take"), "0");
-  EXPECT_EQ(calls("release"), "0");
-  EXPECT_EQ(calls("take_apart"), "6");
-  EXPECT_EQ(calls("release_apart"), "6");
+  EXPECT_EQ(calls("take"), "6");
+  EXPECT_EQ(calls("release"), "6");
+  EXPECT_EQ(calls("settle"), "12");
 }
 
 }  // namespace

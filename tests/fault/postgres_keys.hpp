@@ -18,10 +18,11 @@ struct Asked {
   std::string key = "a";
   std::string me = "\\x01";
   std::string lease = minute;
-  std::string how = "16";
+  std::string how = "0";
   std::string fingerprint = "f";
   Repeat repeat = Repeat::after_failure;
   std::string keep = minute;
+  std::string void_after = "infinity";
 };
 
 class PostgresKeys : public PostgresTransactions {
@@ -29,14 +30,14 @@ class PostgresKeys : public PostgresTransactions {
   /// @return the answer, in escape format.
   static std::string begin(PostgresTalk& talk, const Asked& asked = {}) {
     return talk.value(
-        "select encode(mortise.begin_key($1, $2, $3, 'label', $4, $5, $6, $7), 'escape')",
+        "select encode(mortise.begin_key($1, $2, $3, 'label', $4, $5, $6, $7, $8), 'escape')",
         {asked.key, asked.me, asked.lease, asked.how, asked.fingerprint,
-         std::to_string(static_cast<int>(asked.repeat)), asked.keep});
+         std::to_string(static_cast<int>(asked.repeat)), asked.keep, asked.void_after});
   }
   static std::string conclude(PostgresTalk& talk, const std::string& number,
                               const std::string& bytes, const std::string& me = "\\x01",
                               bool succeeds = true, const std::string& keep = minute) {
-    return talk.value("select mortise.conclude_key('a', $1, $2, 17, $3, $4, $5)",
+    return talk.value("select mortise.conclude_key('a', $1, $2, false, $3, $4, $5)",
                       {me, number, succeeds ? "t" : "f", bytes, keep});
   }
   static bool conclude_in(PostgresTalk& talk, const std::string& number,

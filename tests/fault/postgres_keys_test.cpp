@@ -45,7 +45,8 @@ TEST_F(PostgresKeys, AreJudgedAsTheLibraryJudges) {
 
 TEST_F(PostgresKeys, AreNoNamesOfLocks) {
   PostgresTalk talk = server().user();
-  EXPECT_THAT(talk.value("select mortise.take('a', '\\x07', 60000000, '', 16)"), Not(IsEmpty()));
+  EXPECT_THAT(talk.value("select mortise.take('a', '\\x07', 60000000, '', 0, '', 'infinity')"),
+              Not(IsEmpty()));
   EXPECT_THAT(begin(talk), EndsWith(" 1"));
   EXPECT_EQ(talk.value("select count(*) from mortise.lock"), "1");
 }
@@ -86,17 +87,36 @@ TEST_F(PostgresKeys, OfALapsedHoldAreNotConcluded) {
   EXPECT_EQ(conclude(talk, number, "result"), "N") << "freed, and nothing of it recorded";
 }
 
-TEST_F(PostgresKeys, RefuseALateCopyOfARequest) {
+// Promise: S5
+TEST_F(PostgresKeys, AreNotTakenByARequestThatComesAfterItsMoment) {
   PostgresTalk talk = server().user();
-  // The second copy says that there may be an older one.
-  const std::string number = number_in(begin(talk, {.how = "36"}));
+  EXPECT_EQ(begin(talk, {.void_after = "2020-01-01"}), "V");
+  EXPECT_EQ(see("select count(*) from mortise.once"), "0");
+  const std::string number = number_in(begin(talk));
   EXPECT_EQ(conclude(talk, number, "result"), "F");
-  EXPECT_EQ(begin(talk, {.how = "16", .repeat = Repeat::always}), "R");
-  // And one that is told what is remembered takes nothing later, when that is forgotten.
-  EXPECT_THAT(begin(talk, {.me = "\\x02", .how = "36"}), EndsWith("fresult"));
-  talk.value("select mortise.forget_key('a', $1)", {number});
-  EXPECT_EQ(begin(talk, {.me = "\\x02", .how = "16"}), "R");
-  EXPECT_THAT(begin(talk, {.me = "\\x03"}), EndsWith(" 1"));
+  EXPECT_EQ(begin(talk, {.repeat = Repeat::always, .void_after = "2020-01-01"}), "V");
+  EXPECT_EQ(state(), "Y");
+}
+
+// A request that comes late, and before its moment, begins a run that no client knows of.
+// Promise: S5
+TEST_F(PostgresKeys, HaveTheirOutcomeBackWhenARunThatNobodyKnowsOfIsUndone) {
+  PostgresTalk talk = server().user();
+  const std::string first = number_in(begin(talk));
+  EXPECT_EQ(conclude(talk, first, "result"), "F");
+  const std::string late = begin(talk, {.repeat = Repeat::always});
+  EXPECT_THAT(late, EndsWith(" 2"));
+  EXPECT_EQ(state(), "P");
+  EXPECT_EQ(talk.value("select mortise.release_key('a', '\\x01', $1, true)", {number_in(late)}),
+            "F");
+  EXPECT_THAT(begin(talk, {.me = "\\x02"}), EndsWith("fresult"));
+  EXPECT_EQ(see("select run || ' ' || number from mortise.once"), "1 " + first);
+  // A run that its own client gives back leaves the key pending.
+  const std::string given_back = begin(talk, {.me = "\\x03", .repeat = Repeat::always});
+  EXPECT_EQ(
+      talk.value("select mortise.release_key('a', '\\x03', $1, false)", {number_in(given_back)}),
+      "F");
+  EXPECT_EQ(state(), "P");
 }
 
 TEST_F(PostgresKeys, AreNotForgottenByARequestThatComesLate) {
@@ -115,16 +135,12 @@ TEST_F(PostgresKeys, AreNotForgottenByARequestThatComesLate) {
 
 TEST_F(PostgresKeys, OfOneThatWasTakenBackHaveARecordToBeSweptBy) {
   PostgresTalk talk = server().user();
-  EXPECT_EQ(talk.value("select mortise.cancel_key('a', '\\x01', 37)"), "B");
-  EXPECT_EQ(see("select count(*) from mortise.run"), "1") << "the grave";
+  EXPECT_EQ(talk.value("select mortise.cancel_key('a', '\\x01', false)"), "B");
+  EXPECT_EQ(see("select count(*) from mortise.run"), "0");
+  EXPECT_EQ(talk.value("select mortise.cancel_key('a', '\\x01', true)"), "B");
+  EXPECT_EQ(see("select count(*) from mortise.run"), "1") << "it waits for those who insert it";
   EXPECT_EQ(state(), "-");
-  EXPECT_EQ(begin(talk, {.how = "16"}), "R");
-  // Its grave is kept for five minutes.
   server().talk().run("select mortise.sweep_keys()");
-  EXPECT_EQ(see("select count(*) from mortise.run"), "1");
-  server().talk().run(
-      "update mortise.run set buried = '{\"01\": [3, 1]}';"
-      "update mortise.once set kept_until = clock_timestamp(); select mortise.sweep_keys()");
   EXPECT_EQ(see("select count(*) from mortise.run"), "0");
   EXPECT_EQ(see("select count(*) from mortise.once"), "0");
 }
@@ -145,9 +161,9 @@ TEST_F(PostgresKeys, WhoseTimeIsOverAreRemovedByThoseWhoCome) {
   for (int each = 0; each < 300; ++each) {
     const std::string key = "k" + std::to_string(each);
     const std::string number = number_in(begin(talk, {.key = key, .keep = "1"}));
-    EXPECT_EQ(
-        talk.value("select mortise.conclude_key($1, '\\x01', $2, 17, true, 'r', 1)", {key, number}),
-        "F");
+    EXPECT_EQ(talk.value("select mortise.conclude_key($1, '\\x01', $2, false, true, 'r', 1)",
+                         {key, number}),
+              "F");
   }
   EXPECT_LE(std::stoi(see("select count(*) from mortise.once")), 2);
   EXPECT_LE(std::stoi(see("select count(*) from mortise.run")), 2);
@@ -178,7 +194,12 @@ TEST_F(PostgresKeys, ThatAreRemovedUnderAnOldSnapshotCostTheNextOnesNothing) {
       "   from generate_series(1, 2000) as i;"
       "insert into mortise.once select name, 'Y', 1, number, clock_timestamp(), '', ''"
       "   from mortise.run");
-  for (int each = 0; each < many / 16 + 1; ++each) {
+  const auto floor = [&] {
+    return talk.value("select ctid from mortise.run_floor where place = 1");
+  };
+  static_cast<void>(begin(talk, {.key = "new"}));
+  const std::string written = floor();
+  for (int each = 0; each < many / 16; ++each) {
     static_cast<void>(begin(talk, {.key = "new" + std::to_string(each)}));
   }
   ASSERT_EQ(see("select count(*) from mortise.once where key < 'new'"), "0");
@@ -190,8 +211,7 @@ TEST_F(PostgresKeys, ThatAreRemovedUnderAnOldSnapshotCostTheNextOnesNothing) {
   const int before = passed();
   EXPECT_THAT(begin(talk, {.key = "one more"}), EndsWith(" 1"));
   EXPECT_LT(passed() - before, 100);
-  EXPECT_EQ(talk.value("select ctid from mortise.run_floor where place = 1"), "(0,9)")
-      << "written more than once";
+  EXPECT_EQ(floor(), written) << "written more than once";
   talk.run("commit");
 }
 
@@ -235,7 +255,7 @@ TEST_F(PostgresKeys, AreNotToldOfWhatWasForgottenSince) {
   std::future<std::string> told;
   PostgresTalk other = server().talk();
   other.run("begin; lock table mortise.run in access exclusive mode");
-  told = std::async(std::launch::async, [&] { return begin(talk, {.me = "\\x02", .how = "17"}); });
+  told = std::async(std::launch::async, [&] { return begin(talk, {.me = "\\x02", .how = "1"}); });
   ASSERT_TRUE(
       eventually([&] { return see("select count(*) from pg_locks where not granted") == "1"; }));
   // Its time is over, and somebody else runs it.
@@ -269,8 +289,8 @@ TEST_F(PostgresKeys, ThatAreConcludedAreToldToEverybodyWhoWaits) {
   PostgresTalk listener = server().user();
   listener.run("listen mortise");
   for (const std::string asked : {"10 minutes", "0 s"}) {
-    const std::string number = number_in(begin(talk, {.how = "16", .repeat = Repeat::always}));
-    EXPECT_THAT(begin(talk, {.me = "\\x02", .how = "17"}), StartsWith("Q "));
+    const std::string number = number_in(begin(talk, {.how = "0", .repeat = Repeat::always}));
+    EXPECT_THAT(begin(talk, {.me = "\\x02", .how = "1"}), StartsWith("Q "));
     server().talk().run(
         "delete from mortise.run_ticket; insert into mortise.run_ticket (name, attempt, contact)"
         " values ('a', '\\x03', clock_timestamp() - interval '" +
@@ -287,7 +307,7 @@ TEST_F(PostgresKeys, ThatAreConcludedKeepNoTicketOfTheDead) {
   for (const std::string letter : {"F", "T"}) {
     const std::string number = number_in(begin(talk, {.repeat = Repeat::always}));
     for (const char* waiter : {"\\x02", "\\x03"}) {
-      EXPECT_THAT(begin(talk, {.me = waiter, .how = "19"}), StartsWith("Q "));
+      EXPECT_THAT(begin(talk, {.me = waiter, .how = "3"}), StartsWith("Q "));
     }
     server().talk().run(
         "update mortise.run_ticket set contact = contact - interval '4 seconds'"

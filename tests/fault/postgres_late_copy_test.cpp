@@ -3,8 +3,6 @@
 // nothing and frees nothing (S3, S5). Method: a proxy keeps what the client sends, the client goes
 // on by a new connection, and then the proxy delivers.
 #include "fault/postgres_fixture.hpp"
-#include "postgres/sql.hpp"
-#include "postgres/statements.hpp"
 
 #include <future>
 #include <optional>
@@ -108,92 +106,63 @@ TEST_F(PostgresLateCopy, WhatIsAnsweredInTimeIsNotRepeatedBehindItself) {
   EXPECT_FALSE(is_held("a"));
 }
 
-TEST_F(PostgresLateCopy, ALateRequestOfACallThatGaveUpTakesNothing) {
+// It comes before its moment, and is granted the name, which the client gives back by then; or
+// after its moment, and takes nothing.
+// Promise: S5
+TEST_F(PostgresLateCopy, ALateRequestOfACallThatGaveUpCostsTheNameASecond) {
   // "first" was locked before, "a" is new to the server.
   for (const std::string name : {"a", "first"}) {
-    Client mine = ready_client();
-    Lock lock = mine.make_lock(name, {.lease = 20s});
-    proxy().hold_requests(true);
-    std::error_code error;
-    ASSERT_FALSE(lock.try_lock_for(200ms, error));
-    EXPECT_TRUE(is_retryable(error)) << error.message();
-    // The library has taken the attempt back, on another connection, before its first copy comes.
-    ASSERT_TRUE(eventually([&] {
-      return see("select buried is not null from mortise.lock where name = convert_to($1, 'UTF8')",
-                 {name}) == "t";
-    })) << "nothing keeps the late copy from taking the name";
-    proxy().hold_requests(false);
-    proxy().release_held();
-    EXPECT_FALSE(happens_within([&] { return is_held(name); }, 300ms))
-        << "an orphaned grant holds the name";
-    expect_no_orphaned_grant(name);
+    for (const bool is_void : {false, true}) {
+      Client mine = ready_client();
+      Lock lock = mine.make_lock(name, {.lease = 20s});
+      proxy().hold_requests(true);
+      std::error_code error;
+      ASSERT_FALSE(lock.try_lock_for(200ms, error));
+      EXPECT_TRUE(is_retryable(error)) << error.message();
+      if (is_void) std::this_thread::sleep_for(1100ms);
+      proxy().hold_requests(false);
+      proxy().release_held();
+      if (is_void) {
+        EXPECT_FALSE(happens_within([&] { return is_held(name); }, 300ms)) << "it took " << name;
+      }
+      expect_no_orphaned_grant(name);
+    }
   }
 }
 
-// A look writes nothing, and so would leave nothing behind that refuses the late one. For a try
-// this takes a connection that breaks on the client's side alone, so its statements are sent by
-// hand.
 // Promise: S5
-TEST_F(PostgresLateCopy, ACopyThatIsToldOfTheHolderLeavesTheOlderOnesNothingToTake) {
-  Client theirs = client();
-  Lock held = theirs.make_lock("a");
-  held.lock();
-  PostgresTalk talk(server().url());
-  const auto ask = [&](int how) {
-    return talk.value(
-        "select convert_from((" + postgres::fill_in(postgres::sql::ask, "mortise") + "), 'UTF8')",
-        {"a", "me", "20000000", "", std::to_string(how)});
-  };
-  EXPECT_THAT(ask(2 * 16 + 4), ::testing::StartsWith("B "));
-  held.unlock();
-  EXPECT_EQ(ask(1 * 16), "R");
-  EXPECT_FALSE(is_held("a"));
-}
-
-// A tombstone is forgotten after five minutes; a name that was once in doubt is then as fast as
-// every other one.
-TEST_F(PostgresLateCopy, ATombstoneGoesWithTheNextGrantAfterItsTime) {
+TEST_F(PostgresLateCopy, ARequestThatComesAfterItsMomentChangesNothing) {
   PostgresTalk talk = server().user();
-  const auto take = [&](const std::string& who, int how) {
-    return talk.value("select mortise.take_apart('a', $1, 60000000, '', $2::bigint)",
-                      {who, std::to_string(how)});
+  const auto take = [&](const std::string& function, const std::string& lease,
+                        const std::string& label, const std::string& void_after) {
+    return talk.value("select mortise." + function + "('a', '\\x01', $1, $2, 0, '', $3)",
+                      {lease, label, void_after});
   };
-  const auto free = [&] {
-    server().talk().run("update mortise.lock set expires_at = '-infinity'");
-  };
-  const auto buried = [&] { return see("select buried from mortise.lock"); };
-  EXPECT_THAT(take("\\x01", 2 * 16 + 4), Not(::testing::StartsWith("R")));
-  free();
-  EXPECT_THAT(take("\\x02", 16), Not(::testing::StartsWith("R")));
-  EXPECT_THAT(buried(), HasSubstr("\"01\"")) << "it was forgotten too early";
-  free();
-  server().talk().run("update mortise.lock set buried = '{\"01\": [2, 1000]}'");
-  EXPECT_THAT(take("\\x02", 16), Not(::testing::StartsWith("R")));
-  EXPECT_EQ(buried(), "") << "the name is slow for ever";
+  const std::string permit = "\\x010000000000000002";
+  for (const bool is_known : {false, true}) {
+    EXPECT_EQ(take("take", "1000", "", "2020-01-01"), "V");
+    EXPECT_EQ(take("take", "-1000", "\\x01", "2020-01-01"), "V");
+    EXPECT_EQ(take("take_gate", "-1000", permit, "2020-01-01"), "V");
+    if (is_known) break;
+    EXPECT_EQ(see("select count(*) from mortise.lock"), "0");
+    EXPECT_EQ(see("select count(*) from mortise.gate"), "0");
+    EXPECT_THAT(take("take", "1000", "", "infinity"), ::testing::MatchesRegex("[0-9]+"));
+    EXPECT_THAT(take("take_gate", "-1000", permit, "infinity"), ::testing::MatchesRegex("[0-9]+"));
+    ASSERT_TRUE(eventually([&] { return !is_held("a"); }));
+  }
 }
 
-// Each tombstone has all of the row written anew: a client that leaves one at each request feeds a
-// storm.
-TEST_F(PostgresLateCopy, AWaiterBuriesItsOlderCopiesOnce) {
-  Client theirs = client();
-  Lock held = theirs.make_lock("a", {.lease = 60s});
-  held.lock();
-  Client mine = ready_client();
-  Party waiter(std::move(mine), "a", {.lease = 60s});
-  proxy().hold_requests(true);
-  auto served = waiter.start();
-  const auto tombstones = [&] { return see("select buried from mortise.lock where name = 'a'"); };
-  ASSERT_TRUE(eventually([&] { return !tombstones().empty(); }));
-  const auto written = [&] { return see("select xmin from mortise.lock where name = 'a'"); };
-  proxy().hold_requests(false);
-  proxy().release_held();
-  // Its question of each second writes nothing, once somebody knows that it waits.
-  std::string before = written();
-  EXPECT_TRUE(eventually([&] { return std::exchange(before, written()) == written(); }));
-  EXPECT_FALSE(happens_within([&] { return written() != before; }, 2500ms)) << "it buries for ever";
-  held.unlock();
-  EXPECT_TRUE(comes(served));
-  EXPECT_EQ(waiter.release(), Released::released);
+// The row of a name that is new comes with the commit of the request, which waits: a look finds no
+// row before that, and must not take it for the end.
+// Promise: S5
+TEST_F(PostgresLateCopy, ALookWaitsForARequestThatInsertsTheRow) {
+  PostgresTalk inserts = server().user();
+  inserts.run("begin; select mortise.take('a', '\\x01', 20000000, '', 0, '', 'infinity')");
+  PostgresTalk looks = server().user();
+  EXPECT_EQ(looks.value("select mortise.cancel('a', '\\x01', true)"), "L");
+  inserts.run("commit");
+  EXPECT_THAT(looks.value("select mortise.cancel('a', '\\x01', true)"),
+              ::testing::StartsWith("G "));
 }
 
 TEST_F(PostgresLateCopy, ALateReleaseFreesNoLaterHold) {

@@ -40,7 +40,7 @@ class PostgresLockIn : public PostgresTransactions {
 TEST_P(PostgresLockIn, ThatWaitsForAGrantFindsTheLease) {
   make_known("a");
   PostgresTalk granting = server().user();
-  granting.run("begin; select mortise.take('a', '\\x00', 20000000, '', 16)");
+  granting.run("begin; select mortise.take('a', '\\x00', 20000000, '', 0, '', 'infinity')");
   PostgresTalk user = server().user();
   user.run(begin());
   const std::string state = lock_in_behind(granting, user, "H");

@@ -43,7 +43,8 @@ class User : public ShortageUser {
 /// Somebody else waits for this name from now on, for all that its holder knows.
 void have_a_waiter(PostgresTalk& talk, const std::string& name) {
   static_cast<void>(talk.value(
-      "select mortise.take_apart(convert_to($1, 'UTF8'), '\\x99', 1000000, '', 17)", {name}));
+      "select mortise.take(convert_to($1, 'UTF8'), '\\x99', 1000000, '', 1, '', 'infinity')",
+      {name}));
 }
 
 /// No server takes the connection, one after the other. @return whether so many allocations there

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Goal: every schema that was ever made becomes this one, with its locks and rights and under its
-// clients' feet, and never an older one; and whoever migrates runs no code but its own. Method: the
-// schemas of versions 1 to 5 as they were printed, and strangers who were there first.
+// Goal: a migration that is repeated keeps locks and rights under its clients' feet, and never
+// replaces a newer schema; and whoever migrates runs no code but its own. Method: migrations again
+// and again, and strangers who were there first.
 #include "fault/postgres_fixture.hpp"
 #include "support/force.hpp"
 #include "support/postgres_programs.hpp"
@@ -14,14 +14,6 @@
 
 namespace mortise::fault {
 namespace {
-
-std::string schema_of_version(int version) {
-  std::ifstream file(std::string(MORTISE_TESTS_DIR "/fault/postgres_schemas/version_") +
-                     std::to_string(version) + ".sql");
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 class PostgresMigration : public PostgresTest {
  protected:
@@ -99,27 +91,21 @@ TEST_F(PostgresMigration, KeepsTheCommentOfTheSchema) {
   EXPECT_EQ(comment(), "the shop's \\ locks");
 }
 
-TEST_F(PostgresMigration, OfEachOlderVersionComesToTheSameAndKeepsLocksAndRights) {
+TEST_F(PostgresMigration, ThatIsRepeatedChangesNothingAndKeepsLocks) {
   migrate("shop");
   const std::string fresh = dump();
-  for (int version = 1; version <= 5; ++version) {
-    bare().talk().run("drop schema mortise cascade");
-    PostgresTalk(bare().owner_url()).run(schema_of_version(version));
-    bare().talk().run(
-        "insert into mortise.lock (name, number, attempt, lease, expires_at, label)"
-        " values ('held', 4102444800000000, 'x', 1, 'infinity', ''),"
-        " ('free', 4102444800000000, 'x', 1, '-infinity', '')");
-    migrate();
-    EXPECT_EQ(dump(), fresh) << "from version " << version;
-    migrate();
-    EXPECT_EQ(dump(), fresh) << "once more, from version " << version;
-    Client mine(bare().url());
-    EXPECT_FALSE(mine.make_lock("held").try_lock()) << version;
-    Lock lock = mine.make_lock("free");
-    EXPECT_TRUE(lock.try_lock()) << version;
-    EXPECT_GT(grant_of(lock.token()), 4102444800000000U) << version;
-    EXPECT_EQ(lock.release(), Released::released);
-  }
+  bare().talk().run(
+      "insert into mortise.lock (name, number, attempt, lease, expires_at, label)"
+      " values ('held', 4102444800000000, 'x', 1, 'infinity', ''),"
+      " ('free', 4102444800000000, 'x', 1, '-infinity', '')");
+  migrate();
+  EXPECT_EQ(dump(), fresh);
+  Client mine(bare().url());
+  EXPECT_FALSE(mine.make_lock("held").try_lock());
+  Lock lock = mine.make_lock("free");
+  EXPECT_TRUE(lock.try_lock());
+  EXPECT_GT(grant_of(lock.token()), 4102444800000000U);
+  EXPECT_EQ(lock.release(), Released::released);
 }
 
 // The advice to run what has just been run would lead in a circle.
@@ -141,56 +127,45 @@ TEST_F(PostgresMigration, ByPsqlIsTheSame) {
 
 TEST_F(PostgresMigration, KeepsTheRightToReleaseByForce) {
   migrate("shop");
-  bare().talk().run("drop schema mortise cascade");
-  PostgresTalk(bare().owner_url()).run(schema_of_version(3));
   bare().talk().run("grant execute on function mortise.force_release to shop");
-  for (int time = 0; time < 2; ++time) {
-    migrate();
-    Client mine(bare().url());
-    Lock lock = mine.make_lock("a");
-    lock.lock();
-    EXPECT_EQ(test::force_release(bare().url(), "a", patience).size(), 1U);
-    EXPECT_EQ(lock.release(), Released::was_lost);
-    lock.lock();
-    // As a client of version 3 does it.
-    EXPECT_EQ(bare().user().value("select count(*) from mortise.force_release($1)", {"a"}), "1");
-    EXPECT_EQ(lock.release(), Released::was_lost);
-  }
+  migrate();
+  Client mine(bare().url());
+  Lock lock = mine.make_lock("a");
+  lock.lock();
+  EXPECT_EQ(test::force_release(bare().url(), "a", patience).size(), 1U);
+  EXPECT_EQ(lock.release(), Released::was_lost);
+  lock.lock();
+  // As somebody does it by hand.
+  EXPECT_EQ(bare().user().value("select count(*) from mortise.force_release($1)", {"a"}), "1");
+  EXPECT_EQ(lock.release(), Released::was_lost);
 }
 
 // Somebody else's trigger would run with the owner's rights, and whoever may write needs no lock.
 TEST_F(PostgresMigration, GivesNobodyWhatDefaultPrivilegesGive) {
   migrate("shop");
   const std::string plain = rights();
-  const std::string ours = "alter default privileges for role shop_owner ";
-  for (const int before : {0, 1, 4, 5}) {
-    bare().talk().run("drop schema mortise cascade");
-    if (before > 0) PostgresTalk(bare().owner_url()).run(schema_of_version(before));
-    for (const char* what : {"tables", "sequences", "functions"}) {
-      bare().talk().run(ours + "grant all on " + what + " to shop with grant option");
-    }
-    migrate("shop");
-    EXPECT_EQ(rights(), plain) << "from version " << before;
-    PostgresTalk shop = bare().user();
-    EXPECT_EQ(shop.refusal("create trigger t before update on mortise.once for each row"
-                           " execute function suppress_redundant_updates_trigger()"),
-              "42501");
-    EXPECT_EQ(shop.refusal("delete from mortise.once"), "42501");
-    EXPECT_EQ(shop.refusal("select mortise.force_release('a')"), "42501");
-    migrate("shop");  // and again
-    EXPECT_EQ(rights(), plain) << "once more, from version " << before;
-    for (const char* what : {"tables", "sequences", "functions"}) {
-      bare().talk().run(ours + "revoke all on " + what + " from shop");
-    }
+  bare().talk().run("drop schema mortise cascade");
+  for (const char* what : {"tables", "sequences", "functions"}) {
+    bare().talk().run(std::string("alter default privileges for role shop_owner grant all on ") +
+                      what + " to shop with grant option");
   }
+  migrate("shop");
+  EXPECT_EQ(rights(), plain);
+  PostgresTalk shop = bare().user();
+  EXPECT_EQ(shop.refusal("create trigger t before update on mortise.once for each row"
+                         " execute function suppress_redundant_updates_trigger()"),
+            "42501");
+  EXPECT_EQ(shop.refusal("delete from mortise.once"), "42501");
+  EXPECT_EQ(shop.refusal("select mortise.force_release('a')"), "42501");
+  migrate("shop");  // and again
+  EXPECT_EQ(rights(), plain);
 }
 
 TEST_F(PostgresMigration, LeavesWhatWasGrantedToSeeAndToCallAndNoneToWrite) {
   migrate("shop");
-  bare().talk().run("drop schema mortise cascade; create role watcher login");
-  PostgresTalk(bare().owner_url()).run(schema_of_version(4));
   bare().talk().run(
-      "grant usage on schema mortise to watcher; grant select on mortise.lock to watcher;"
+      "create role watcher login; grant usage on schema mortise to watcher; grant select on "
+      "mortise.lock to watcher;"
       "grant execute on function mortise.lock_in to watcher;"
       "grant insert, delete on mortise.lock to watcher with grant option;"
       "grant update (contact) on mortise.ticket to watcher");
@@ -218,66 +193,44 @@ TEST_F(PostgresMigration, LeavesWhatElseIsInItsSchemaAsItIs) {
         " union all select oid::regprocedure || ' ' || coalesce(proacl::text, 'everybody')"
         "  from pg_proc where proname like 'orders%') as all_of_them(what)");
   };
-  for (int version = 1; version <= 6; ++version) {
-    if (version < 6) {
-      bare().talk().run("drop schema mortise cascade");
-      PostgresTalk(bare().owner_url()).run(schema_of_version(version));
-    }
-    PostgresTalk(bare().owner_url())
-        .run(
-            "create table mortise.orders (id bigint generated always as identity);"
-            "grant select, insert on mortise.orders to public;"
-            "grant all on mortise.orders to shop; grant update (id) on mortise.orders to shop;"
-            "grant all on sequence mortise.orders_id_seq to shop;"
-            "create function mortise.orders_open() returns int language sql as 'select 1';"
-            "create function mortise.orders_charged() returns int language sql as 'select 1';"
-            "grant execute on function mortise.orders_charged to shop with grant option;"
-            "create aggregate mortise.orders_sum(int) (sfunc = int4pl, stype = int)");
-    const std::string before = theirs();
-    migrate("shop");
-    EXPECT_EQ(theirs(), before) << "from version " << version;
-    bare().talk().run(
-        "drop table mortise.orders; drop function mortise.orders_open, mortise.orders_charged;"
-        "drop aggregate mortise.orders_sum(int)");
-  }
+  PostgresTalk(bare().owner_url())
+      .run(
+          "create table mortise.orders (id bigint generated always as identity);"
+          "grant select, insert on mortise.orders to public;"
+          "grant all on mortise.orders to shop; grant update (id) on mortise.orders to shop;"
+          "grant all on sequence mortise.orders_id_seq to shop;"
+          "create function mortise.orders_open() returns int language sql as 'select 1';"
+          "create function mortise.orders_charged() returns int language sql as 'select 1';"
+          "grant execute on function mortise.orders_charged to shop with grant option;"
+          "create aggregate mortise.orders_sum(int) (sfunc = int4pl, stype = int)");
+  const std::string before = theirs();
+  migrate("shop");
+  EXPECT_EQ(theirs(), before);
 }
 
 TEST_F(PostgresMigration, LetsClientsGoOn) {
   migrate("shop");
-  bare().talk().run("drop schema mortise cascade");
-  PostgresTalk(bare().owner_url()).run(schema_of_version(3));
-  // As a client of version 3 does it, before and after.
-  PostgresTalk old = bare().user();
-  old.run(
-      "prepare take as select mortise.take($1::bytea, $2::bytea, $3::bigint, $4::bytea, "
-      "$5::bigint)");
-  const std::string number = old.value("execute take('a', '\\x01', 60000000, '', 16)");
+  Client mine(bare().url());
+  Lock lock = mine.make_lock("a");
+  lock.lock();
   migrate();
-  EXPECT_EQ(old.value("select mortise.schema_version()"), "3");
-  EXPECT_EQ(old.value("select mortise.release('a', '\\x01', " + number + ", 16)"), "F");
-  EXPECT_THAT(old.value("execute take('a', '\\x01', 60000000, '', 16)"), Not(IsEmpty()));
+  EXPECT_EQ(lock.release(), Released::released);
+  lock.lock();
   EXPECT_FALSE(Client(bare().url()).make_lock("a").try_lock());
+  EXPECT_EQ(lock.release(), Released::released);
 }
 
 TEST_F(PostgresMigration, NeverGoesDown) {
   migrate("shop");
-  // The migration of version 3 itself.
-  try {
-    PostgresTalk(bare().owner_url()).run(schema_of_version(3));
-    ADD_FAILURE() << "it goes down";
-  } catch (const PostgresTalkError& error) {
-    EXPECT_EQ(error.state(), "42P13") << error.what();
-  }
-  EXPECT_TRUE(Client(bare().url()).make_lock("a").try_lock());
   // A version that is not yet.
   PostgresTalk(bare().owner_url())
       .run(
-          "create or replace function mortise.schema_versions() returns text"
-          " language sql immutable as $$select '7 9'$$");
+          "create or replace function mortise.schema_version() returns bigint"
+          " language sql immutable as $$select 9::bigint$$");
   const Failure failure = failure_of([&] { migrate("shop"); });
   EXPECT_EQ(failure.code, Errc::misconfigured) << failure.text;
   EXPECT_THAT(failure.text, HasSubstr("version 9"));
-  EXPECT_EQ(value("select mortise.schema_versions()"), "7 9");
+  EXPECT_EQ(value("select mortise.schema_version()"), "9");
   const Failure told = failure_of([&] { Client(bare().url()).check(patience); });
   EXPECT_EQ(told.code, Errc::misconfigured) << told.text;
   EXPECT_THAT(told.text, HasSubstr("newer library"));
@@ -285,16 +238,15 @@ TEST_F(PostgresMigration, NeverGoesDown) {
 }
 
 TEST_F(PostgresMigration, IsWhatAnOlderSchemaIsToldToNeed) {
-  PostgresTalk(bare().owner_url()).run(schema_of_version(3));
+  migrate("shop");
+  PostgresTalk(bare().owner_url())
+      .run(
+          "create or replace function mortise.schema_version() returns bigint"
+          " language sql immutable as $$select 0::bigint$$");
   const Failure told = failure_of([&] { Client(bare().url()).check(patience); });
   EXPECT_EQ(told.code, Errc::misconfigured) << told.text;
   EXPECT_THAT(told.text, HasSubstr("migrate"));
-  // And one that serves newer clients, too, is good enough.
   migrate();
-  PostgresTalk(bare().owner_url())
-      .run(
-          "create or replace function mortise.schema_versions() returns text"
-          " language sql immutable as $$select '3 9'$$");
   Client(bare().url()).check(patience);
 }
 
@@ -308,8 +260,7 @@ TEST_F(PostgresMigration, RunsNothingOfAStrangerWhoMadeTheSchemaFirst) {
       "create table mortise.lock (name bytea primary key, number bigint not null, attempt bytea "
       "not null,"
       " lease bigint not null, expires_at timestamptz not null, label bytea not null,"
-      " waiters_until timestamptz not null default '-infinity', buried jsonb, unique (number, "
-      "name));"
+      " waiters_until timestamptz not null default '-infinity', unique (number, name));"
       "create function mortise.trap() returns trigger language plpgsql as"
       " $$ begin alter role shop superuser; return new; end $$;"
       "create trigger trap before insert or update on mortise.lock"

@@ -70,7 +70,7 @@ TEST_F(PostgresNewNames, AreFreeWhateverAStrangerHolds) {
   user.run("begin");
   EXPECT_TRUE(postgres::lock_in(user.handle(), "e", 0s));
   // What takes an attempt back before its name has a row.
-  EXPECT_EQ(user.value("select mortise.cancel('f', '\\x01', 20)"), "B");
+  EXPECT_EQ(user.value("select mortise.cancel('f', '\\x01', true)"), "B");
   user.run("commit");
   EXPECT_EQ(lock.release(), Released::released);
 }
@@ -120,7 +120,7 @@ TEST_F(PostgresNewNames, ThatMeetCrosswiseAreNoDeadlock) {
   PostgresTalk one = server().user();
   PostgresTalk other = server().user();
   const auto take = [](const std::string& name) {
-    return "select mortise.take_apart('" + name + "', '\\x01', 1000000, '', 16)";
+    return "select mortise.take('" + name + "', '\\x01', 1000000, '', 0, '', 'infinity')";
   };
   one.run("begin");
   other.run("begin");
@@ -142,9 +142,11 @@ TEST_F(PostgresNewNames, ThatATransactionInsertsAreWaitedForAllTogether) {
       " from generate_series(1, 60) as i");
   PostgresTalk asks = server().user();
   const auto ask = [&] {
-    EXPECT_EQ(asks.value("select string_agg(mortise.take_apart(convert_to('new ' || i, 'UTF8'),"
-                         " '\\x01', 1000000, '', 16), '') from generate_series(1, 60) as i"),
-              std::string(60, 'L'));
+    EXPECT_EQ(
+        asks.value(
+            "select string_agg(mortise.take(convert_to('new ' || i, 'UTF8'),"
+            " '\\x01', 1000000, '', 0, '', 'infinity'), '') from generate_series(1, 60) as i"),
+        std::string(60, 'L'));
   };
   EXPECT_LT(least_duration_of(300ms, ask), 300ms);
 }
@@ -152,12 +154,12 @@ TEST_F(PostgresNewNames, ThatATransactionInsertsAreWaitedForAllTogether) {
 TEST_F(PostgresNewNames, ThatAreNotGotWriteNothing) {
   PostgresTalk inserts = taken_in_transaction("a");
   PostgresTalk asks = server().user();
-  for (const char* const call : {"take_apart('a', '\\x01', 1000000, '', 17)",
-                                 "take_share('a', '\\x01', 1000000, '', 17, '', 0)"}) {
+  for (const char* const call : {"take('a', '\\x01', 1000000, '', 1, '', 'infinity')",
+                                 "take('a', '\\x01', -1000000, '\\x01', 1, '', 'infinity')"}) {
     asks.run("begin");
     EXPECT_EQ(asks.value(std::string("select mortise.") + call), "L");
     EXPECT_EQ(asks.value("select txid_current_if_assigned() is null"), "t") << call;
-    EXPECT_EQ(asks.value("show lock_timeout"), "0") << call;
+    EXPECT_EQ(asks.value("show lock_timeout"), "50ms") << call;
     asks.run("commit");
   }
 }
@@ -172,7 +174,7 @@ TEST_F(PostgresNewNames, GetNoNumberFromBeforeTheirRowCameAndWent) {
       " values ('a', 1, '', 0, '-infinity', '')");
   PostgresTalk user = server().user();
   user.send(
-      "do $$ begin if mortise.begin_key('a', '\\x01', 1000000, '', 16, '', 0, 1000000)"
+      "do $$ begin if mortise.begin_key('a', '\\x01', 1000000, '', 0, '', 0, 1000000, 'infinity')"
       " <> 'L' then raise 'it runs'; end if; end $$");
   ASSERT_TRUE(
       eventually([&] { return see("select count(*) from pg_locks where not granted") != "0"; }));
@@ -196,8 +198,8 @@ TEST_F(PostgresNewNames, ThatAreInsertedInTheSameInstantAreNoError) {
   for (PostgresTalk& each : users) {
     each.send(
         "do $$ begin for i in 1..4000 loop"
-        " perform mortise.take_apart(convert_to(floor(extract(epoch from clock_timestamp())"
-        " * 20000)::text, 'UTF8'), '\\x01', 1000, '', 16);"
+        " perform mortise.take(convert_to(floor(extract(epoch from clock_timestamp())"
+        " * 20000)::text, 'UTF8'), '\\x01', 1000, '', 0, '', 'infinity');"
         " commit; end loop; end $$");
   }
   for (PostgresTalk& each : users) EXPECT_TRUE(each.answered(patience));

@@ -139,25 +139,22 @@ TEST_F(PostgresNotify, OfAnotherDatabaseDelaysNoReleaseByForce) {
   EXPECT_EQ(waiter.release(), Released::released);
 }
 
-// As a client of version 3 asks.
-TEST_F(PostgresNotify, IsDoneInsideTheReleaseForClientsThatDoNotDoIt) {
+// A release says that somebody waits; its client has that one told.
+TEST_F(PostgresNotify, IsDoneBehindTheRelease) {
   PostgresTalk talk = server().user();
   talk.run("listen mortise");
-  PostgresTalk old = server().user();
+  PostgresTalk user = server().user();
   const auto take = [&] {
-    return old.value("select mortise.take('a', '\\x01', 20000000, '', 16)");
+    return user.value("select mortise.take('a', '\\x01', 20000000, '', 0, '', 'infinity')");
   };
   std::string number = take();
   server().talk().run("update mortise.lock set waiters_until = now() + interval '1 minute'");
-  EXPECT_EQ(old.value("select mortise.release('a', '\\x01', " + number + ", 16)"), "F");
+  EXPECT_EQ(user.value("select mortise.release('a', '\\x01', " + number + ", 0)"), "T");
+  EXPECT_EQ(talk.notification(100ms), std::nullopt) << "the release waits for others";
+  user.run("select mortise.wake('{a}')");
   EXPECT_EQ(talk.notification(patience), "61");
   number = take();
-  EXPECT_EQ(old.value("select mortise.release('a', '\\x01', " + number + ", 17)"), "T");
-  EXPECT_EQ(talk.notification(100ms), std::nullopt) << "told twice";
-  old.run("select mortise.wake('{a}')");
-  EXPECT_EQ(talk.notification(patience), "61");
-  number = take();
-  old.run("select mortise.wake('{a}')");
+  user.run("select mortise.wake('{a}')");
   EXPECT_EQ(talk.notification(100ms), std::nullopt) << "told of what is held";
 }
 

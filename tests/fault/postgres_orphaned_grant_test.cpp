@@ -12,12 +12,6 @@ namespace {
 class PostgresOrphanedGrant : public PostgresTest {
  protected:
   void run(const std::string& sql) { server().talk().run(sql); }
-  /// As a late copy of the request does once the lease is over.
-  void take_once_more(const std::string& name) {
-    run("update mortise.lock set number = number + 1, expires_at = now() + interval '20 s' where "
-        "name = convert_to('" +
-        name + "', 'UTF8')");
-  }
   /// The first call of a function fails as if somebody had cancelled it.
   void refuse_once(const std::string& function, const std::string& types,
                    const std::string& arguments) {
@@ -30,38 +24,13 @@ class PostgresOrphanedGrant : public PostgresTest {
   }
 };
 
-// Promise: S5
-TEST_F(PostgresOrphanedGrant, AReleaseFreesWhatALateCopyOfItsAttemptHasTaken) {
-  Client mine = client();
-  Lock lock = mine.make_lock("a", {.lease = 20s});
-  lock.lock();
-  take_once_more("a");
-  EXPECT_EQ(lock.release(), Released::was_lost);
-  EXPECT_FALSE(is_held("a")) << "nobody knows of that hold";
-}
-
-TEST_F(PostgresOrphanedGrant, WhoWaitsForOneIsTold) {
-  Client mine = client();
-  Lock lock = mine.make_lock("a", {.lease = 20s});
-  lock.lock();
-  Party waiter(client(), "a", {.lease = 20s});
-  auto served = waiter.start();
-  ASSERT_TRUE(eventually([&] {
-    return see("select waiters_until > now() from mortise.lock where name = 'a'") == "t";
-  }));
-  take_once_more("a");
-  static_cast<void>(lock.release());
-  EXPECT_TRUE(comes(served, 5s));
-}
-
 // What the backend gives back by itself may not take the attempt's own hold along.
 TEST_F(PostgresOrphanedGrant, OneGrantIsGivenBackAlone) {
   Client mine = client();
   Lock lock = mine.make_lock("a", {.lease = 20s});
   lock.lock();
   const std::string before = std::to_string(number("a") - 1);
-  EXPECT_EQ(see("select mortise.release_apart(name, attempt, $1::bigint, 17) from mortise.lock",
-                {before}),
+  EXPECT_EQ(see("select mortise.release(name, attempt, $1::bigint, 0) from mortise.lock", {before}),
             "N");
   EXPECT_TRUE(is_held("a"));
   EXPECT_EQ(lock.release(), Released::released);
@@ -70,12 +39,14 @@ TEST_F(PostgresOrphanedGrant, OneGrantIsGivenBackAlone) {
 // The caller was told that the answer makes no sense: the library is not behind what follows.
 // Promise: S5
 TEST_F(PostgresOrphanedGrant, WhatIsTakenBackIsTakenBackAgainIfThatIsRefused) {
-  refuse_once("cancel", "bytea, bytea, bigint", "$1, $2, $3");
+  refuse_once("cancel", "bytea, bytea, boolean", "$1, $2, $3");
   refuse_once("release", "bytea, bytea, bigint, bigint", "$1, $2, $3, $4");
   run("alter function mortise.take rename to take_;"
-      "create function mortise.take(bytea, bytea, bigint, bytea, bigint) returns text language "
-      "plpgsql security definer as $$ begin perform mortise.take_($1, $2, $3, $4, $5); return "
-      "'nonsense'; end $$");
+      "create function mortise.take(bytea, bytea, bigint, bytea, bigint, bytea, timestamptz) "
+      "returns "
+      "text language plpgsql security definer as $$ begin perform mortise.take_($1, $2, $3, $4, "
+      "$5, "
+      "$6, $7); return 'nonsense'; end $$");
   Client mine = client();
   Lock lock = mine.make_lock("a", {.lease = 20s});
   std::error_code error;
@@ -96,7 +67,7 @@ TEST_F(PostgresOrphanedGrant, ARefusedCopyLeavesNothingOfTheOneBefore) {
   proxy.delay(10s, 10s, Proxy::Direction::to_client);
   auto taken = taker.start();
   ASSERT_TRUE(eventually([&] { return is_held("a"); }));
-  run("revoke execute on function mortise.take_apart from shop, public");
+  run("revoke execute on function mortise.take from shop, public");
   proxy.cut_all();
   proxy.delay(0ns, 0ns);
   ASSERT_TRUE(comes(taken));

@@ -48,12 +48,14 @@ TEST_F(PostgresRights, OfTheOwnerAreNotLentToOperatorsOfTheCaller) {
   // The session that the library uses decides by a path, too; a stranger may set the same.
   for (const std::string path : {"hostile, pg_catalog", "pg_catalog, pg_temp"}) {
     talk.run("set search_path = " + path);
-    for (const std::string kind : {"", "_apart"}) {
-      EXPECT_THAT(talk.value("select mortise.take" + kind + "('a', '\\x00', 1000000, '', 16)"),
-                  ::testing::StartsWith("B "))
-          << path << kind;
-      EXPECT_EQ(talk.value("select mortise.release" + kind + "('a', '\\x00', 1, 16)"), "N")
-          << path << kind;
+    // As a session of the library's own asks, and as any other one.
+    for (const std::string how : {"8", "0"}) {
+      EXPECT_THAT(
+          talk.value("select mortise.take('a', '\\x00', 1000000, '', $1, '', 'infinity')", {how}),
+          ::testing::StartsWith("B "))
+          << path << how;
+      EXPECT_EQ(talk.value("select mortise.release('a', '\\x00', 1, $1)", {how}), "N")
+          << path << how;
     }
     EXPECT_TRUE(is_held("a")) << path;
   }
@@ -63,8 +65,8 @@ TEST_F(PostgresRights, OfTheOwnerAreNotLentToOperatorsOfTheCaller) {
 TEST_F(PostgresRights, AreNeededForWhatTheFunctionsAreMadeOf) {
   static_cast<void>(server());
   PostgresTalk talk(server().url());
-  for (const char* call : {"mortise.take_row('a', '\\x00', 1000000, '', 16)",
-                           "mortise.release_row('a', '\\x00', 1, 16)"}) {
+  for (const char* call : {"mortise.take_row('a', '\\x00', 1000000, '', 0, 'infinity')",
+                           "mortise.release_row('a', '\\x00', 1)"}) {
     EXPECT_EQ(talk.refusal(std::string("select ") + call), "42501") << call;
   }
 }

@@ -81,7 +81,7 @@ TEST_F(PostgresSessions, AClientThatClosesTellsWhoWaitsBehindAQuestion) {
   ASSERT_TRUE(lock.acquire({.owner = owner}));
   PostgresTalk waiter = server().user();
   waiter.run("listen mortise");
-  EXPECT_THAT(waiter.value("select mortise.take_apart('a', '\\x99', 1000000, '', 16 + 1)"),
+  EXPECT_THAT(waiter.value("select mortise.take('a', '\\x99', 1000000, '', 1, '', 'infinity')"),
               ::testing::StartsWith("Q "));
   proxy.delay(200ms, 200ms, Proxy::Direction::to_client);
   std::array<Worker, 3> threads;
@@ -174,7 +174,7 @@ TEST_F(PostgresSessions, AReleaseWhoseAnswerIsLostHasThoseToldWhoWait) {
   ASSERT_TRUE(comes(holder.start()));
   PostgresTalk waiter = server().user();
   waiter.run("listen mortise");
-  EXPECT_THAT(waiter.value("select mortise.take_apart('a', '\\x99', 1000000, '', 16 + 1)"),
+  EXPECT_THAT(waiter.value("select mortise.take('a', '\\x99', 1000000, '', 1, '', 'infinity')"),
               ::testing::StartsWith("Q "));
   proxy.delay(10s, 10s, Proxy::Direction::to_client);
   auto released = holder.worker().start([&] { return holder.lock().release(); });

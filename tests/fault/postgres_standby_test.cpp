@@ -124,9 +124,9 @@ TEST_F(PostgresStandby, WhoHasToWaitAndWhoGivesUpWaitsForNone) {
   lock.lock();
   ASSERT_NO_FATAL_FAILURE(lose_standby());
   PostgresTalk waiter = server().user();
-  const std::vector<std::string> calls{"take('a', '\\x01', 1000000, '', 19)",
-                                       "take_apart('a', '\\x02', 1000000, '', 19)",
-                                       "cancel('a', '\\x02', 16)"};
+  const std::vector<std::string> calls{"take('a', '\\x01', 1000000, '', 11, '', 'infinity')",
+                                       "take('a', '\\x02', 1000000, '', 3, '', 'infinity')",
+                                       "cancel('a', '\\x02', false)"};
   for (const std::string& call : calls) {
     waiter.send("select mortise." + call);
     ASSERT_TRUE(waiter.answered(patience)) << call;

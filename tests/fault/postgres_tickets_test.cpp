@@ -68,13 +68,14 @@ TEST_F(PostgresTickets, WhoIsFirstAndLeavesWhenHeWasToldHasTheNextTold) {
   PostgresTalk second = server().user();
   second.run("listen mortise_" + std::string(32, '2'));
   for (const char digit : {'1', '2'}) {
-    EXPECT_THAT(first.value("select mortise.take_apart('a', " + attempt(digit) +
-                            ", 1000000, '', 16 + 1 + 2)"),
+    EXPECT_THAT(first.value("select mortise.take('a', " + attempt(digit) +
+                            ", 1000000, '', 1 + 2, '', 'infinity')"),
                 ::testing::StartsWith("Q "));
   }
   EXPECT_EQ(lock.release(), Released::released);
   EXPECT_FALSE(second.notification(100ms)) << "it was told before its turn";
-  EXPECT_EQ(first.value("select mortise.cancel('a', " + attempt('1') + ", 16)"), "B");
+  EXPECT_EQ(first.value("select mortise.cancel('a', " + attempt('1') + ", false)"), "W");
+  first.run("select mortise.wake('{a}')");
   EXPECT_EQ(second.notification(patience), "61 " + std::string(48, '2'));
 }
 

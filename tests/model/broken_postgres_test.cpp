@@ -52,9 +52,9 @@ struct PostgresPlay : PrivatePostgres, ServerPlay {
   }
   // Has grants be told before they are on disk, in the plain case and in the others.
   void tell_too_early() {
-    break_function("take", "RETURNING l.number::pg_catalog.text",
-                   "RETURNING CASE WHEN pg_catalog.set_config('synchronous_commit', 'off', true)"
-                   " IS NOT NULL THEN l.number::pg_catalog.text END");
+    break_function("take", "THEN l.number::pg_catalog.text ELSE",
+                   "AND pg_catalog.set_config('synchronous_commit', 'off', true) IS NOT NULL"
+                   " THEN l.number::pg_catalog.text ELSE");
     break_function("promise",
                    "current_setting('synchronous_commit') IN ('off', 'local', 'remote_write')",
                    "true");

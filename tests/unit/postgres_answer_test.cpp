@@ -3,6 +3,7 @@
 // words and states, without a server.
 #include "core/figures.hpp"
 #include "postgres/answer.hpp"
+#include "postgres/arguments.hpp"
 #include "postgres/server_error.hpp"
 
 #include <gtest/gtest.h>
@@ -55,7 +56,7 @@ TEST(PostgresAnswer, ReadsTheOthers) {
   EXPECT_EQ(Answer::parse("A")->kind, Answer::Kind::ahead);
   EXPECT_EQ(Answer::parse("B")->kind, Answer::Kind::busy);
   EXPECT_EQ(Answer::parse("L")->kind, Answer::Kind::locked);
-  EXPECT_EQ(Answer::parse("R")->kind, Answer::Kind::refused);
+  EXPECT_EQ(Answer::parse("V")->kind, Answer::Kind::late);
 }
 
 TEST(PostgresAnswer, ReadsTheHolder) {
@@ -168,9 +169,9 @@ TEST(PostgresAnswer, BelievesNothingElse) {
 }
 
 // As look.sql puts it together.
-std::string looked_at(std::int64_t number, std::int64_t end, std::int64_t clock) {
+std::string looked_at(std::int64_t number, std::int64_t end) {
   std::string bytes;
-  for (const std::int64_t value : {number, end, clock}) {
+  for (const std::int64_t value : {number, end}) {
     for (int shift = 56; shift >= 0; shift -= 8) bytes += static_cast<char>(value >> shift);
   }
   return bytes;
@@ -178,7 +179,7 @@ std::string looked_at(std::int64_t number, std::int64_t end, std::int64_t clock)
 
 TEST(PostgresAnswer, ReadsALookAtTheHolder) {
   const auto answer =
-      Answer::parse(looked_at(7, 848'000'000'000'000, 847'999'998'500'000) + "host");
+      Answer::parse(looked_at(7, 848'000'000'000'000) + "host", server_time(847'999'998'500'000));
   ASSERT_TRUE(answer);
   EXPECT_EQ(answer->kind, Answer::Kind::held);
   EXPECT_EQ(answer->left, 1500ms);
@@ -188,7 +189,7 @@ TEST(PostgresAnswer, ReadsALookAtTheHolder) {
 }
 
 TEST(PostgresAnswer, ALookAtALeaseThatEndsTellsOfNoHolder) {
-  const auto answer = Answer::parse(looked_at(7, 1000, 1000) + "host");
+  const auto answer = Answer::parse(looked_at(7, 1000) + "host", server_time(1000));
   ASSERT_TRUE(answer);
   EXPECT_EQ(answer->kind, Answer::Kind::held);
   EXPECT_FALSE(answer->holder);
@@ -196,11 +197,18 @@ TEST(PostgresAnswer, ALookAtALeaseThatEndsTellsOfNoHolder) {
 
 TEST(PostgresAnswer, ALookAtAnEndlessLeaseIsNoLongerThanTheLongest) {
   for (const std::int64_t clock : {std::int64_t{1000}, INT64_MIN}) {
-    const auto answer = Answer::parse(looked_at(7, INT64_MAX, clock));
+    const auto answer = Answer::parse(looked_at(7, INT64_MAX), server_time(clock));
     ASSERT_TRUE(answer);
     EXPECT_EQ(answer->left, core::longest_lease);
   }
-  EXPECT_FALSE(Answer::parse(looked_at(7, 2, 1).substr(0, 23)));
+  EXPECT_FALSE(Answer::parse(looked_at(7, 2).substr(0, 15)));
+}
+
+TEST(PostgresArguments, AMomentIsWhatTheServerCallsIt) {
+  using namespace std::chrono_literals;
+  EXPECT_EQ(timestamptz_of(946'684'800s), 0) << "2000-01-01 00:00:00 UTC";
+  EXPECT_EQ(server_time(timestamptz_of(1'795'255'789'077'867us)), 1'795'255'789'077'867us);
+  EXPECT_EQ(timestamptz_of(remote::ServerTime::max()), INT64_MAX) << "infinity";
 }
 
 // One row of inspect.sql, as libpq keeps it.
@@ -218,9 +226,9 @@ Result inspected(const std::vector<std::string>& values) {
 }
 
 TEST(PostgresAnswer, ALeaseBetweenTheEndsOfTimeIsNoLongerThanTheLongest) {
-  const std::string row = looked_at(7, INT64_MAX, INT64_MIN);
-  const auto holder =
-      holder_of(inspected({row.substr(0, 8), row.substr(8, 8), "host", row.substr(16)}));
+  const std::string row = looked_at(7, INT64_MAX);
+  const std::string clock = looked_at(0, INT64_MIN).substr(8);
+  const auto holder = holder_of(inspected({row.substr(0, 8), row.substr(8), "host", clock}));
   ASSERT_TRUE(holder && *holder);
   EXPECT_EQ((*holder)->expires_in, core::longest_lease);
 }

@@ -4,6 +4,7 @@
 #include "postgres/attempts.hpp"
 #include "support/own_time.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -12,11 +13,20 @@ namespace mortise::postgres {
 namespace {
 
 using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 class PostgresAttempts : public ::testing::Test {
  protected:
   using InVain = Attempts::InVain;
   void SetUp() override { ASSERT_TRUE(attempts_.wanted(operation_)); }
+  static constexpr Instant start{1h};
+  static constexpr remote::ServerTime at{1'700'000'000'000'000};  ///< of the server, at `start`
+  /// Its connection broke at `start`. The server ignores the request a second later.
+  void lose(std::uint64_t clock = 7) {
+    attempts_.unanswered(operation_, {.after = at + 1s, .clock = clock, .noted = start},
+                         start + 1s);
+  }
   static std::shared_ptr<Acquisition> waiter() {
     return std::make_shared<Acquisition>(Acquisition::Request{
         .attempt = AttemptId{1, 2, 3}, .name = "a", .lease = 10s, .wait = true});
@@ -33,7 +43,7 @@ TEST_F(PostgresAttempts, AskAtOnceWhereNothingIsOnItsWay) {
 
 // A hundred releases elsewhere, while its connection stands still, are worth one more request.
 TEST_F(PostgresAttempts, AskOnceMoreWhenWhatWasOnItsWayIsAnswered) {
-  static_cast<void>(attempts_.sent(id_));
+  attempts_.sent(id_);
   for (int i = 0; i < 100; ++i) EXPECT_FALSE(attempts_.told(id_));
   EXPECT_FALSE(attempts_.told_meanwhile(id_)) << "it is not answered yet";
   attempts_.answered(id_);
@@ -48,10 +58,8 @@ TEST_F(PostgresAttempts, HaveOneRequestOnItsWay) {
   for (int i = 0; i < 3; ++i) EXPECT_FALSE(attempts_.sent_alone(id_));
   attempts_.answered(id_);
   EXPECT_TRUE(attempts_.sent_alone(id_));
-  attempts_.unanswered(id_, Instant{1h});
-  const auto again = attempts_.sent_alone(id_);
-  ASSERT_TRUE(again);
-  EXPECT_TRUE(again->older);
+  lose();
+  EXPECT_TRUE(attempts_.sent_alone(id_));
   attempts_.not_sent(id_);
   EXPECT_TRUE(attempts_.sent_alone(id_));
 }
@@ -84,7 +92,7 @@ TEST_F(PostgresAttempts, ThatGiveWayHearOfNoReleaseUntilTheyHaveAsked) {
   EXPECT_FALSE(attempts_.told(id_));
   EXPECT_FALSE(attempts_.told_meanwhile(id_)) << "it will ask by itself";
   EXPECT_TRUE(attempts_.gives_way(id_));
-  static_cast<void>(attempts_.sent(id_));
+  attempts_.sent(id_);
   EXPECT_FALSE(attempts_.gives_way(id_));
   EXPECT_FALSE(attempts_.told(id_)) << "its request is on its way";
   attempts_.answered(id_);
@@ -97,31 +105,13 @@ TEST_F(PostgresAttempts, ThatAreWantedWhenTheyWereJustDecidedAreForgotten) {
     const auto late = waiter();
     attempts_.decided(id_);
     ASSERT_TRUE(attempts_.wanted(late));
-    if (counted) static_cast<void>(attempts_.sent(id_));
+    if (counted) attempts_.sent(id_);
     EXPECT_TRUE(attempts_.anybody_waits());
     late->granted({.number = 1});
     counted ? attempts_.not_sent(id_) : attempts_.not_wanted(id_);
     EXPECT_FALSE(attempts_.anybody_waits());
     EXPECT_FALSE(attempts_.any_left_over());
   }
-}
-
-// Its connection is dead, and nobody has said so yet.
-TEST_F(PostgresAttempts, ThatAreOvertakenHaveAnOlderCopy) {
-  attempts_.overtakes(id_, Instant{1h});
-  EXPECT_FALSE(attempts_.copies(id_).older) << "nothing was sent";
-  static_cast<void>(attempts_.sent(id_));
-  EXPECT_FALSE(attempts_.copies(id_).older);
-  attempts_.overtakes(id_, Instant{1h});
-  EXPECT_TRUE(attempts_.copies(id_).older);
-  EXPECT_EQ(attempts_.copies(id_).number, 2);
-}
-
-TEST_F(PostgresAttempts, OfWhichOneIsOverAreOvertakenAsWell) {
-  static_cast<void>(attempts_.sent(id_));
-  attempts_.decided(id_);
-  attempts_.overtakes(id_, Instant{1h});
-  EXPECT_TRUE(attempts_.copies(id_).older) << "a release has to say so";
 }
 
 // Whose time ends while it gives way is asked for once, and then taken back as all are.
@@ -133,7 +123,7 @@ TEST_F(PostgresAttempts, ThatGaveWayUntilTheirEndAreAskedForOnce) {
   EXPECT_TRUE(attempts_.asks_last(id_));
   EXPECT_TRUE(attempts_.any_taken_back()) << "who closes has to wait for the answer";
   EXPECT_FALSE(attempts_.may_ask_last(id_));
-  static_cast<void>(attempts_.sent(id_));
+  attempts_.sent(id_);
   EXPECT_TRUE(attempts_.cancelled(operation_)) << "the server has to be told";
   EXPECT_FALSE(attempts_.may_ask_last(id_));
 }
@@ -149,10 +139,13 @@ TEST_F(PostgresAttempts, ThatAreOverGiveWayToNobody) {
 TEST_F(PostgresAttempts, OfABrokenConnectionCostTheSameEach) {
   constexpr std::uint64_t many = 40'000;
   constexpr std::uint64_t part = many / 40;
-  const Instant now{1h};
   std::uint64_t next = 1;
   const auto some = [&] {
-    for (std::uint64_t i = 0; i < part; ++i) attempts_.unanswered(AttemptId{1, 2, next++}, now);
+    for (std::uint64_t i = 0; i < part; ++i) {
+      attempts_.unanswered(
+          std::make_shared<Acquisition>(Acquisition::Request{.attempt = AttemptId{1, 2, next++}}),
+          {.after = at, .clock = 7, .noted = start}, start);
+    }
   };
   const auto first = test::own_duration_of(some);
   while (next <= many - part) some();
@@ -162,26 +155,26 @@ TEST_F(PostgresAttempts, OfABrokenConnectionCostTheSameEach) {
 
 // Another copy may be granted yet what the first one was refused: close() waits for its answer.
 TEST_F(PostgresAttempts, AreLeftOverWhereAnotherCopyIsOnItsWayWhenTheyAreDecided) {
-  static_cast<void>(attempts_.sent(id_));
-  static_cast<void>(attempts_.sent(id_));
+  attempts_.sent(id_);
+  attempts_.sent(id_);
   attempts_.answered(id_);
   EXPECT_FALSE(attempts_.any_left_over()) << "it is wanted";
   attempts_.decided(id_);
   EXPECT_TRUE(attempts_.any_left_over());
-  static_cast<void>(attempts_.sent(id_));
+  attempts_.sent(id_);
   attempts_.answered(id_);
   EXPECT_TRUE(attempts_.any_left_over());
-  attempts_.unanswered(id_, Instant{1h});
+  lose();
   EXPECT_FALSE(attempts_.any_left_over());
 }
 
 // An answer that makes no sense ends one request, and what it has taken is to be taken back; of the
 // other copy the answer is still to come.
 TEST_F(PostgresAttempts, InDoubtAreTakenBackAndTheirOtherCopiesAwaited) {
-  static_cast<void>(attempts_.sent(id_));
-  static_cast<void>(attempts_.sent(id_));
+  attempts_.sent(id_);
+  attempts_.sent(id_);
   attempts_.answered(id_);
-  attempts_.executed_in_doubt(id_, Instant{1h});
+  attempts_.executed_in_doubt(operation_, {.after = at, .clock = 7, .noted = start});
   EXPECT_TRUE(attempts_.cancelled(operation_));
   attempts_.decided(id_);
   EXPECT_TRUE(attempts_.any_left_over());
@@ -190,21 +183,81 @@ TEST_F(PostgresAttempts, InDoubtAreTakenBackAndTheirOtherCopiesAwaited) {
 }
 
 TEST_F(PostgresAttempts, InDoubtAreTakenBackAlsoWhereNoneIsOnItsWay) {
-  static_cast<void>(attempts_.sent(id_));
+  attempts_.sent(id_);
   attempts_.answered(id_);
-  attempts_.executed_in_doubt(id_, Instant{1h});
+  attempts_.executed_in_doubt(operation_, {.after = at, .clock = 7, .noted = start});
   EXPECT_TRUE(attempts_.cancelled(operation_));
 }
 
-// So long the server refuses late copies; later ones do not exist.
-TEST_F(PostgresAttempts, OfABrokenConnectionAreForgottenInTime) {
-  const Instant then{1h};
-  attempts_.unanswered(id_, then);
-  ASSERT_TRUE(attempts_.copies(id_).older);
-  attempts_.unanswered(AttemptId{1, 2, 5}, then + 5min);
-  EXPECT_TRUE(attempts_.copies(id_).older);
-  attempts_.unanswered(AttemptId{1, 2, 5}, then + 7min);
-  EXPECT_FALSE(attempts_.copies(id_).older);
+// Promise: S5
+TEST_F(PostgresAttempts, AreLookedAtOnceTheyAreDecidedAndTheirLostRequestIsVoid) {
+  attempts_.sent(id_);
+  lose();
+  EXPECT_TRUE(attempts_.is_in_doubt(id_));
+  EXPECT_EQ(attempts_.next_look(), start + 1s);
+  EXPECT_THAT(attempts_.looks(start + 1s), IsEmpty()) << "its next request shows it";
+  EXPECT_FALSE(attempts_.any_looks(start + 1s));
+  attempts_.decided(id_);
+  EXPECT_FALSE(attempts_.any_looks(start));
+  EXPECT_THAT(attempts_.looks(start + 1s - 1ns), IsEmpty()) << "the request may still arrive";
+  EXPECT_THAT(attempts_.looks(start + 1s), ElementsAre(operation_));
+  EXPECT_THAT(attempts_.looks(start + 1s), IsEmpty()) << "one look is enough";
+  EXPECT_TRUE(attempts_.any_looks(start + 1s)) << "it is on its way";
+  attempts_.put_back(id_);
+  EXPECT_THAT(attempts_.looks(start + 1s), ElementsAre(operation_));
+}
+
+// Promise: S5
+TEST_F(PostgresAttempts, AreLookedAtAgainIfTheServerLookedBeforeTheVoidMoment) {
+  lose();
+  attempts_.decided(id_);
+  ASSERT_THAT(attempts_.looks(start + 1s), ElementsAre(operation_));
+  attempts_.executed(operation_, at + 900ms, 7, start + 1s);
+  EXPECT_TRUE(attempts_.is_in_doubt(id_)) << "the clock of the server is slow";
+  EXPECT_EQ(attempts_.next_look(), start + 1s + 102ms);
+  ASSERT_THAT(attempts_.looks(start + 1s + 102ms), ElementsAre(operation_));
+  attempts_.executed(operation_, at + 1s + 1us, 7, start + 1s + 103ms);
+  EXPECT_FALSE(attempts_.is_in_doubt(id_));
+  EXPECT_FALSE(attempts_.any_looks(start + 2s));
+}
+
+// A standby was promoted. Its clock proves nothing about the clock of its primary.
+TEST_F(PostgresAttempts, LostAtAnotherServerAreLookedAtTwoSecondsLater) {
+  lose();
+  attempts_.decided(id_);
+  ASSERT_THAT(attempts_.looks(start + 1s), ElementsAre(operation_));
+  attempts_.executed(operation_, at + 1h, 8, start + 1s);
+  ASSERT_THAT(attempts_.looks(start + 2s + 2ms), ElementsAre(operation_));
+  attempts_.executed(operation_, at - 1h, 8, start + 2s + 3ms);
+  EXPECT_FALSE(attempts_.is_in_doubt(id_));
+}
+
+TEST_F(PostgresAttempts, InDoubtAreTakenBackAsSoonAsTheyAreDecided) {
+  attempts_.executed_in_doubt(operation_, {.after = at + 1s, .clock = 7, .noted = start});
+  attempts_.decided(id_);
+  EXPECT_THAT(attempts_.looks(start), ElementsAre(operation_));
+}
+
+// A client that closes does not wait for their moment.
+TEST_F(PostgresAttempts, AreLookedAtAtOnceWhenTheClientCloses) {
+  lose();
+  attempts_.decided(id_);
+  attempts_.hurry(start);
+  EXPECT_TRUE(attempts_.any_looks(start));
+  ASSERT_THAT(attempts_.looks(start), ElementsAre(operation_));
+  EXPECT_TRUE(attempts_.any_looks(start));
+  attempts_.executed(operation_, at, 7, start);
+  EXPECT_FALSE(attempts_.any_looks(start));
+}
+
+TEST_F(PostgresAttempts, KnowWhichReleaseMayHaveBeenExecuted) {
+  EXPECT_FALSE(attempts_.release_in_doubt(id_));
+  attempts_.release_unanswered(id_, start);
+  EXPECT_TRUE(attempts_.release_in_doubt(id_));
+  attempts_.release_unanswered(AttemptId{1, 2, 4}, start + 5min);
+  EXPECT_TRUE(attempts_.release_in_doubt(id_));
+  attempts_.release_unanswered(AttemptId{1, 2, 4}, start + 7min);
+  EXPECT_FALSE(attempts_.release_in_doubt(id_));
 }
 
 }  // namespace

@@ -27,6 +27,7 @@ TEST(PostgresLater, WhereThereIsNoMemoryForOneTheOthersAreMade) {
   const auto second = std::make_shared<Inspection>("second");
   std::vector<const Operation*> made;
   bool tidied = false;
+  Attempts attempts(false);
   Later later(
       [&](const Flights& call) {
         if (call.front().operation == first) throw std::bad_alloc();
@@ -35,7 +36,8 @@ TEST(PostgresLater, WhereThereIsNoMemoryForOneTheOthersAreMade) {
       [&] {
         tidied = true;
         throw std::bad_alloc();
-      });
+      },
+      attempts, [](const auto&) {});
   EXPECT_TRUE(later.add(call_of(first), Instant(1s)));
   EXPECT_FALSE(later.add(call_of(second), Instant(2s)));
   EXPECT_TRUE(later.tidy_at(Instant(2s)));
@@ -48,7 +50,8 @@ TEST(PostgresLater, WhereThereIsNoMemoryForOneTheOthersAreMade) {
 TEST(PostgresLater, MakesAnOperationsCallOnceAndAtTheEarlierMoment) {
   const auto operation = std::make_shared<Inspection>("name");
   int made = 0;
-  Later later([&](const Flights&) { ++made; }, [] {});
+  Attempts attempts(false);
+  Later later([&](const Flights&) { ++made; }, [] {}, attempts, [](const auto&) {});
   EXPECT_TRUE(later.add(call_of(operation), Instant(2s)));
   EXPECT_FALSE(later.add(call_of(operation), Instant(3s)));
   EXPECT_TRUE(later.add(call_of(operation), Instant(1s)));
@@ -56,6 +59,21 @@ TEST(PostgresLater, MakesAnOperationsCallOnceAndAtTheEarlierMoment) {
   EXPECT_EQ(made, 1);
   later.ready(0, Instant(4s));
   EXPECT_EQ(made, 1);
+}
+
+// Promise: S5
+TEST(PostgresLater, LooksAtWhatALostRequestMayHaveTaken) {
+  const auto taker = std::make_shared<Acquisition>(
+      Acquisition::Request{.attempt = AttemptId{1, 2, 3}, .name = "a", .lease = 10s});
+  Attempts attempts(false);
+  std::vector<const Operation*> looked;
+  Later later([](const Flights&) {}, [] {}, attempts,
+              [&](const auto& operation) { looked.push_back(operation.get()); });
+  attempts.unanswered(taker, {.after = 5s, .clock = 7, .noted = Instant(1s)}, Instant(2s));
+  EXPECT_EQ(later.due(), Instant(2s));
+  later.ready(0, Instant(2s));
+  EXPECT_THAT(looked, ElementsAre(taker.get()));
+  EXPECT_EQ(later.due(), never);
 }
 
 }  // namespace

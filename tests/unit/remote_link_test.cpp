@@ -214,19 +214,5 @@ TEST_F(RemoteLink, ThatWasLeftInPeaceIsTriedAtOnce) {
   EXPECT_TRUE(link_.is_to_begin(now_));
 }
 
-TEST_F(RemoteLink, HasAnotherGenerationWhenItIsUpAgain) {
-  const std::uint32_t before = link_.generation();
-  come_up();
-  const std::uint32_t first = link_.generation();
-  EXPECT_NE(first, before);
-  link_.drop(now_);
-  EXPECT_EQ(link_.generation(), first);
-  come_up();
-  EXPECT_NE(link_.generation(), first);
-  const std::uint32_t second = link_.generation();
-  link_.renew();
-  EXPECT_NE(link_.generation(), second);
-}
-
 }  // namespace
 }  // namespace mortise::remote

@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- The schema of Mortise's locks. Run it by psql or by mortise::postgres::migrate(), as a role that may make
--- schemas in the database, and always as the same one. It may be run again, and brings every older version
--- to this one; a newer one it leaves alone.
+-- schemas in the database, and always as the same one. It may be run again; a schema of a newer version it leaves alone.
 --
 -- Invariants. A row is a name that was ever locked; it stays, because `number`, the grant number, must
 -- outlive every hold. Held means: `expires_at` lies ahead of the server's clock; `attempt` is the owner

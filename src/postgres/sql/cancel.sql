@@ -1,14 +1,13 @@
 -- Takes an attempt back. The answer is that nothing of it is left, or that it is the owner: then it was
--- too late. Safe to repeat. `how` as in take(), + 1 where the caller calls wake() if it is told to.
+-- too late. Safe to repeat. `in_doubt`: another request of the attempt may be under way. It may be inserting the row,
+-- which no other transaction sees before its commit.
 --
 -- Returns  G <number> <age> <lease>  it is the owner    B  nothing is left    L  ask again soon
---          W  as B, and somebody else may wait for what is free
-CREATE OR REPLACE FUNCTION @schema@.cancel@of@(the_name bytea, me bytea, how bigint)
+--          W  as B, and somebody else may wait for what is free: call wake()
+CREATE OR REPLACE FUNCTION @schema@.cancel@of@(the_name bytea, me bytea, in_doubt boolean)
 RETURNS text
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
 DECLARE
-  strays constant boolean := (how & 4) <> 0;
-  wakes constant boolean := (how & 1) <> 0;
   next_one boolean := false;
   l @schema@.@lock@%ROWTYPE;
   s record;
@@ -22,14 +21,7 @@ BEGIN
   IF NOT FOUND AND EXISTS (SELECT FROM @schema@.@lock@ WHERE name = the_name) THEN RETURN 'L'; END IF;
   t := clock_timestamp();
   IF l.name IS NULL THEN
-    IF NOT strays THEN RETURN 'B'; END IF;
-    -- A grave needs a row.
-    RETURN CASE WHEN @schema@.add_row@of@(the_name, '', 0, '', @schema@.bury(NULL, me, (how >> 4) + 1, t)) IS NULL
-                THEN 'L' ELSE 'B' END;
-  END IF;
-  IF strays THEN
-    l.buried := @schema@.bury(l.buried, me, (how >> 4) + 1, t);
-    UPDATE @schema@.@lock@ SET buried = l.buried WHERE name = the_name;
+    RETURN CASE WHEN in_doubt AND @schema@.add_row@of@(the_name, '', 0, '', 'infinity') IS NULL THEN 'L' ELSE 'B' END;
   END IF;
   DELETE FROM @schema@.@ticket@ WHERE name = the_name AND attempt = me;
   -- It may have been told of a free lock that the next one waits for; or have kept readers out.
@@ -40,7 +32,6 @@ BEGIN
      WHERE name = the_name AND attempt = '' AND label = me AND expires_at > t;
     next_one := next_one OR FOUND;
   END IF;
-  IF next_one AND NOT wakes THEN PERFORM @schema@.tell@of@(the_name, t); END IF;
   IF @shares@ AND l.lease = 0 AND l.expires_at > t THEN
     SELECT attempt, number, lease, expires_at INTO s
       FROM @schema@.@share@ WHERE name = the_name AND attempt = me AND me <> '' AND expires_at > t;
@@ -56,6 +47,6 @@ BEGIN
     RETURN 'G ' || l.number || ' '
            || abs(l.lease) - round(extract(epoch FROM l.expires_at - t) * 1000000)::bigint || ' ' || abs(l.lease);
   END IF;
-  RETURN CASE WHEN next_one AND wakes THEN 'W' ELSE 'B' END;
+  RETURN CASE WHEN next_one THEN 'W' ELSE 'B' END;
 END
 $function$;

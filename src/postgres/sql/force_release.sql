@@ -1,5 +1,5 @@
 -- For administrators; applications have no right to it. Ends whichever holds there are, of a lock and of a semaphore
--- of that name, and tells those who wait, as those expect who call it by hand, and the clients of version 3. On disk
+-- of that name, and tells those who wait, as those expect who call it by hand. On disk
 -- before it is told. A key whose run it ends stays pending.
 --
 -- `of_number`, `of_permit`, `of_run`: ends only that hold of the lock, of the semaphore, or that run of the key. So the

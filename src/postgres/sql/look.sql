@@ -1,11 +1,12 @@
--- A try: reads the row without locking it, and calls take() where it is free. Few arguments, few
--- conditions and one column, since each costs the server time. That is the answer of take(), or of the
--- holder: number, end, server's clock, 8 bytes each, the first one 0; label.
+-- A try for a lock or for a reader's hold: reads the row without locking it, and calls take() if the name is free, or
+-- if the attempt itself may have it. So a try that fails writes nothing.
 --
--- $1 name  $2 attempt  $3 lease in microseconds  $4 label  $5 `how`, see take()
-SELECT coalesce(
-  (SELECT pg_catalog.int8send(l.number) || pg_catalog.timestamptz_send(l.expires_at)
-          || pg_catalog.timestamptz_send(pg_catalog.clock_timestamp()) || l.label
-     FROM @schema@.lock AS l
-    WHERE l.name = $1 AND l.expires_at > pg_catalog.clock_timestamp()),
-  pg_catalog.textsend(@schema@.take($1, $2, $3, $4, $5)))
+-- $1 to $7 as take()
+-- Returns  the server's clock, and the answer of take(), or of the holder: number and end in 8 bytes each, the first
+--          byte 0, and the label
+SELECT pg_catalog.statement_timestamp(),
+  CASE WHEN l.expires_at > pg_catalog.statement_timestamp() AND l.attempt <> $2
+            AND ($3 > 0 OR l.lease > 0 AND $6 = ''::pg_catalog.bytea)
+       THEN pg_catalog.int8send(l.number) || pg_catalog.timestamptz_send(l.expires_at) || l.label
+       ELSE pg_catalog.textsend(@schema@.take($1, $2, $3, $4, $5, $6, $7)) END
+  FROM (SELECT) AS one LEFT JOIN @schema@.lock AS l ON l.name = $1

@@ -13,18 +13,18 @@ LANGUAGE sql IMMUTABLE AS $function$
 $function$;
 
 -- Verdict and take in one: makes an attempt the runner of a key, has it wait, or tells it what is remembered.
--- Arguments, and answers in words, are those of take(); `repeats` as Repeat: 0 after failure, 1 never,
--- 2 always; `keeps` in microseconds.
+-- Arguments, and answers in words, are those of take_row(); `repeats` as Repeat: 0 after failure, 1 never,
+-- 2 always; `keeps` in microseconds. The outcome of the run before it stays, until this one is concluded: see
+-- release_key().
 --
 -- Returns  G <number> <age> <lease> <run>  it is the runner
---          Q A B L R                       as take_row() says
+--          Q A B L V                       as take_row() says
 --          what told() makes               nothing is to be run, or nothing can be
 CREATE OR REPLACE FUNCTION @schema@.begin_key(
   the_key bytea, me bytea, for_lease bigint, for_label bytea, how bigint,
-  of_request bytea, repeats bigint, keeps bigint) RETURNS bytea
+  of_request bytea, repeats bigint, keeps bigint, void_after timestamptz) RETURNS bytea
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
 DECLARE
-  strays constant boolean := (how & 4) <> 0;
   fair constant boolean := (how & 2) <> 0;
   shares constant boolean := txid_current_if_assigned() IS NOT NULL;
   o record;
@@ -50,17 +50,14 @@ BEGIN
     verdict := @schema@.judge(o.state, o.kept_until > t OR has, lives, o.fingerprint, of_request, repeats);
     IF verdict IN ('M', 'R') THEN
       queues := fair AND EXISTS (SELECT FROM @schema@.run_ticket WHERE name = the_key AND attempt = me);
-      IF strays OR queues THEN
+      IF queues THEN
         -- As in take_row(): all who waited come at once, and none of this need survive a crash.
         IF NOT shares THEN ignored := set_config('synchronous_commit', 'off', true); END IF;
         PERFORM FROM @schema@.run WHERE name = the_key FOR NO KEY UPDATE SKIP LOCKED;
         IF NOT FOUND AND EXISTS (SELECT FROM @schema@.run WHERE name = the_key) THEN
           RETURN textsend('L');
         END IF;
-        IF strays THEN
-          UPDATE @schema@.run SET buried = @schema@.bury(buried, me, how >> 4, t) WHERE name = the_key;
-        END IF;
-        IF queues THEN DELETE FROM @schema@.run_ticket WHERE name = the_key AND attempt = me; END IF;
+        DELETE FROM @schema@.run_ticket WHERE name = the_key AND attempt = me;
       END IF;
       RETURN @schema@.told(o.state, lives, o.run, o.number, o.fingerprint,
                            CASE verdict WHEN 'R' THEN o.bytes ELSE '' END);
@@ -68,7 +65,7 @@ BEGIN
   END IF;
 
   answer := @schema@.take_row_run(the_key, me, for_lease, for_label,
-                                  CASE verdict WHEN 'W' THEN how | 8 ELSE how END);
+                                  CASE verdict WHEN 'W' THEN how | 16 ELSE how END, void_after);
   IF answer LIKE 'G%' THEN
     RETURN textsend(answer || ' ' || (SELECT run FROM @schema@.once WHERE key = the_key));
   ELSIF answer !~ '^[0-9]' THEN
@@ -88,8 +85,11 @@ BEGIN
     END IF;
     IF verdict = '+' THEN its_run := o.run + 1; END IF;
     UPDATE @schema@.once
-       SET state = 'P', run = its_run, number = n, fingerprint = of_request, bytes = '',
-           kept_until = t + keeps * interval '1 microsecond'
+       SET state = 'P', run = its_run, number = n, fingerprint = of_request,
+           kept_until = t + keeps * interval '1 microsecond',
+           stood_state = CASE WHEN verdict = '+' AND o.state <> 'P' THEN o.state END,
+           stood_run = o.run, stood_number = o.number, stood_until = o.kept_until,
+           bytes = CASE WHEN verdict = '+' AND o.state <> 'P' THEN o.bytes ELSE '' END
      WHERE key = the_key;
   ELSE
     t := clock_timestamp();
@@ -109,17 +109,17 @@ END
 $function$;
 
 -- Takes back an attempt to run a key: see cancel(). The runner is told the number of its run, too.
-CREATE OR REPLACE FUNCTION @schema@.cancel_key(the_key bytea, me bytea, how bigint) RETURNS text
+CREATE OR REPLACE FUNCTION @schema@.cancel_key(the_key bytea, me bytea, in_doubt boolean) RETURNS text
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
 DECLARE
   answer text;
 BEGIN
-  answer := @schema@.cancel_run(the_key, me, how);
+  answer := @schema@.cancel_run(the_key, me, in_doubt);
   IF answer LIKE 'G%' THEN
     RETURN answer || ' ' || (SELECT run FROM @schema@.once WHERE key = the_key);
   END IF;
-  -- A grave without a record would stay for ever.
-  IF (how & 4) <> 0 AND answer <> 'L' THEN
+  -- A row of `run` without a record would stay for ever.
+  IF in_doubt AND answer <> 'L' THEN
     INSERT INTO @schema@.once (key, state, run, number, fingerprint, bytes, kept_until)
     SELECT the_key, '-', 0, 0, '', '', clock_timestamp()
      WHERE NOT EXISTS (SELECT FROM @schema@.once WHERE key = the_key)

@@ -1,17 +1,16 @@
 -- Frees exactly one hold of a key, and writes what became of its run, in one step; on disk before it is told.
--- Arguments as of release(), and `how` + 8 where its runner's own transaction has recorded that: it is not
--- written then, it stands or it does not. Said again, it finds its own record, known by number, state and bytes:
--- nobody is told other bytes than those that stand. Another one is that of its runner's own transaction.
+-- `confirms`: its runner's own transaction has recorded that: it is not written then, it stands or it does not. A
+-- repeated call finds its own record, known by number, state and bytes: no client is told other bytes than those that
+-- stand. Another record is that of its runner's own transaction.
 --
 -- Returns  as release_row(), of which  F T A  it stands recorded    X Y  nothing is    L  ask again soon
 --          N M  neither the hold nor its record is there    S U  as F and T: but another outcome stands
 CREATE OR REPLACE FUNCTION @schema@.conclude_key(
-  the_key bytea, me bytea, my_number bigint, how bigint,
+  the_key bytea, me bytea, my_number bigint, confirms boolean,
   succeeds boolean, its_bytes bytea, keeps bigint) RETURNS text
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
 DECLARE
   becomes constant "char" := CASE WHEN succeeds THEN 'Y' ELSE 'F' END;
-  confirms constant boolean := (how & 8) <> 0;
   o record;
   answer text;
   mine boolean;
@@ -22,7 +21,7 @@ BEGIN
    WHERE k.key = the_key FOR NO KEY UPDATE OF k SKIP LOCKED;
   IF NOT FOUND AND EXISTS (SELECT FROM @schema@.once WHERE key = the_key) THEN RETURN 'L'; END IF;
   mine := coalesce(o.number = my_number, false);
-  answer := @schema@.release_row_run(the_key, me, my_number, how);
+  answer := @schema@.release_row_run(the_key, me, my_number);
   IF answer = 'L' THEN RETURN answer; END IF;
   PERFORM @schema@.promise();
   -- Tickets of the dead: nobody may ever wait for this key again, whose take would remove them.
@@ -31,10 +30,10 @@ BEGIN
      WHERE name = the_key AND contact < clock_timestamp() - interval '3 seconds';
   END IF;
   IF mine AND o.state = 'P' THEN
-    IF confirms THEN RETURN translate(answer, 'FTANM', 'XYXXY'); END IF;
+    IF confirms THEN RETURN translate(answer, 'FTAN', 'XYXX'); END IF;
     IF answer NOT IN ('F', 'T') THEN RETURN replace(answer, 'A', 'N'); END IF;
     UPDATE @schema@.once
-       SET state = becomes, bytes = its_bytes,
+       SET state = becomes, bytes = its_bytes, stood_state = NULL,
            kept_until = clock_timestamp() + keeps * interval '1 microsecond'
      WHERE key = the_key;
     RETURN answer;
@@ -46,8 +45,26 @@ BEGIN
      WHERE key = the_key;
   END IF;
   -- The hold may be another one's already, who has found the record and taken nothing.
-  IF o.state = becomes AND o.bytes = its_bytes THEN RETURN translate(answer, 'XYNM', 'FTAT'); END IF;
-  RETURN translate(answer, 'FTAXYNM', 'SUSSUSU');
+  IF o.state = becomes AND o.bytes = its_bytes THEN RETURN translate(answer, 'XYN', 'FTA'); END IF;
+  RETURN translate(answer, 'FTAXYN', 'SUSSUS');
+END
+$function$;
+
+-- Frees one hold of a key whose run has no outcome: the key stays pending. `undoes`: no client knows of the run, since
+-- its request came late. Then the outcome of the run before it stands again.
+CREATE OR REPLACE FUNCTION @schema@.release_key(
+  the_key bytea, me bytea, my_number bigint, undoes boolean) RETURNS text
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
+DECLARE
+  answer text;
+BEGIN
+  answer := @schema@.release_row_run(the_key, me, my_number);
+  IF undoes AND answer IN ('F', 'T') THEN
+    UPDATE @schema@.once
+       SET state = stood_state, run = stood_run, number = stood_number, kept_until = stood_until, stood_state = NULL
+     WHERE key = the_key AND number = my_number AND state = 'P' AND stood_state IS NOT NULL;
+  END IF;
+  RETURN answer;
 END
 $function$;
 
@@ -90,7 +107,7 @@ BEGIN
     END;
   END IF;
   UPDATE @schema@.once
-     SET state = CASE WHEN succeeds THEN 'Y' ELSE 'F' END, bytes = its_bytes,
+     SET state = CASE WHEN succeeds THEN 'Y' ELSE 'F' END, bytes = its_bytes, stood_state = NULL,
          kept_until = greatest(clock_timestamp(), l.expires_at) + keeps * interval '1 microsecond'
    WHERE key = the_key AND number = my_number AND state = 'P';
   IF FOUND THEN

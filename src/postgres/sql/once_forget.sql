@@ -14,17 +14,12 @@ BEGIN
   IF NOT FOUND THEN RETURN; END IF;
   FOR o IN SELECT key FROM @schema@.once WHERE kept_until >= since AND kept_until <= t
             ORDER BY kept_until LIMIT 16 FOR UPDATE SKIP LOCKED LOOP
-    SELECT number, expires_at, buried INTO l FROM @schema@.run WHERE name = o.key FOR UPDATE SKIP LOCKED;
+    SELECT number, expires_at INTO l FROM @schema@.run WHERE name = o.key FOR UPDATE SKIP LOCKED;
     IF NOT FOUND THEN
       CONTINUE WHEN EXISTS (SELECT FROM @schema@.run WHERE name = o.key);
     ELSIF l.expires_at > t THEN
       -- As long as it is run; or, concluded by a transaction of the runner's own, not freed yet.
       UPDATE @schema@.once SET kept_until = l.expires_at WHERE key = o.key;
-      CONTINUE;
-    ELSIF @schema@.unbury(l.buried, t) IS NOT NULL THEN
-      -- Late copies are told by its graves, for five minutes.
-      UPDATE @schema@.once
-         SET kept_until = t + interval '5 minutes', bytes = '', state = '-' WHERE key = o.key;
       CONTINUE;
     END IF;
     most := greatest(most, l.number);

@@ -24,7 +24,11 @@ CREATE TABLE IF NOT EXISTS @schema@.once (
   number      bigint      NOT NULL,      -- of that run's grant
   kept_until  timestamptz NOT NULL,      -- forgotten then, unless somebody runs it
   fingerprint bytea       NOT NULL,      -- of whoever began that run
-  bytes       bytea       NOT NULL       -- the result, or the reason
+  bytes       bytea       NOT NULL,      -- the result, or the reason; of a pending run: of the outcome before it
+  stood_state  "char",                   -- the state before a run that is pending; null: no outcome stood
+  stood_run    bigint,                   -- ... and what belongs to it: see release_key()
+  stood_number bigint,
+  stood_until  timestamptz
 ) WITH (autovacuum_vacuum_scale_factor = 0.05);
 CREATE INDEX IF NOT EXISTS once_kept_until ON @schema@.once (kept_until);
 
@@ -41,7 +45,7 @@ CREATE OR REPLACE FUNCTION @schema@.told(
   state "char", held boolean, run bigint, number bigint, fingerprint bytea, bytes bytea) RETURNS bytea
 LANGUAGE sql STABLE AS $function$
   SELECT '\x01'::bytea || charsend(state) || boolsend(held) || int8send(run) || int8send(number)
-         || int4send(octet_length(fingerprint)) || fingerprint || bytes
+         || int4send(octet_length(fingerprint)) || fingerprint || CASE state WHEN 'P' THEN '' ELSE bytes END
 $function$;
 
 -- For operators.
@@ -50,7 +54,7 @@ SELECT encode(o.key, 'escape') AS key, o.state, o.run,
        clock_timestamp() - to_timestamp(o.number / 1000000.0) AS age,
        CASE WHEN l.expires_at > clock_timestamp() THEN encode(l.label, 'escape') END AS runner,
        CASE WHEN l.expires_at > clock_timestamp() THEN l.expires_at - clock_timestamp() END AS lease_left,
-       o.kept_until, octet_length(o.bytes) AS size
+       o.kept_until, CASE o.state WHEN 'P' THEN 0 ELSE octet_length(o.bytes) END AS size
   FROM @schema@.once AS o LEFT JOIN @schema@.run AS l ON l.name = o.key
  WHERE o.state <> '-'
    AND (o.kept_until > clock_timestamp() OR l.expires_at > clock_timestamp());

@@ -1,21 +1,14 @@
 -- Frees exactly one hold, or nothing. It need not be on disk when it is told: a crash brings the hold back
 -- until its lease ends. So it shares a transaction with no grant and no renewal. Those who wait are told in
--- another one, by wake(): a NOTIFY takes a lock of the whole server at commit, which may be long in coming,
--- and nobody's release depends on that.
---
--- `how` as in take(): 16 x the number of the last copy of the attempt + 4 strays; + 1 where the caller calls
--- wake() then. The clients of version 3 do not: it is done for them here. + 2 where the attempt is over: what
--- a copy of its request took anew, once the lease was over, nobody knows of, and is freed, too.
+-- another one, by wake(), which the caller calls: a NOTIFY takes a lock of the whole server at commit, which
+-- may be long in coming, and nobody's release depends on that.
 --
 -- Returns  F  freed    A  freed before    X  its lease had run out    N  not this hold's any more
---          L  the row is locked: ask again soon    T, Y and M  as F, X and N, and somebody may wait
+--          L  the row is locked: ask again soon    T and Y  as F and X, and somebody may wait
 CREATE OR REPLACE FUNCTION @schema@.release_row@of@(
-  the_name bytea, me bytea, my_number bigint, how bigint) RETURNS text
+  the_name bytea, me bytea, my_number bigint) RETURNS text
 LANGUAGE plpgsql AS $function$
 DECLARE
-  strays constant boolean := (how & 4) <> 0;
-  wakes constant boolean := (how & 1) <> 0;
-  over constant boolean := (how & 2) <> 0;
   l record;
   s record;
   t timestamptz;
@@ -23,15 +16,14 @@ DECLARE
   opens boolean := true;
   ends timestamptz := '-infinity';
   outcome text;
-  ghost boolean;
   ignored text;
 BEGIN
-  SELECT number, attempt, lease, expires_at, waiters_until, buried INTO l
+  SELECT number, attempt, lease, expires_at, waiters_until INTO l
     FROM @schema@.@lock@ WHERE name = the_name FOR NO KEY UPDATE SKIP LOCKED;
   IF NOT FOUND THEN
     RETURN CASE WHEN EXISTS (SELECT FROM @schema@.@lock@
                               WHERE name = the_name
-                                AND (strays OR (@shares@ AND lease = 0) OR (attempt = me AND (over OR number = my_number))))
+                                AND ((@shares@ AND lease = 0) OR (attempt = me AND number = my_number)))
                 THEN 'L' ELSE 'N' END;
   END IF;
   ignored := set_config('synchronous_commit', 'off', true);
@@ -60,12 +52,7 @@ BEGIN
                   WHEN l.expires_at = '-infinity' THEN 'A'
                   WHEN l.expires_at <= t THEN 'X'
                   ELSE 'F' END;
-  IF strays THEN
-    l.buried := @schema@.bury(l.buried, me, (how >> 4) + 1, t);
-    UPDATE @schema@.@lock@ SET buried = l.buried WHERE name = the_name;
-  END IF;
-  ghost := over AND outcome = 'N' AND l.attempt = me AND my_number > 0 AND l.number > my_number AND l.expires_at > t;
-  IF outcome IN ('F', 'X') OR ghost THEN
+  IF outcome IN ('F', 'X') THEN
     IF shared THEN
       -- What has lapsed stays until somebody joins: it is told from what was released.
       IF outcome <> 'X' THEN DELETE FROM @schema@.@share@ WHERE name = the_name AND attempt = me; END IF;
@@ -74,24 +61,9 @@ BEGIN
       opens := @gate@ OR s.owns OR ends = '-infinity';
     END IF;
     UPDATE @schema@.@lock@ SET expires_at = ends WHERE name = the_name;
-    IF opens AND l.waiters_until > t THEN
-      IF wakes THEN
-        outcome := translate(outcome, 'FXN', 'TYM');
-      ELSE
-        PERFORM @schema@.tell@of@(the_name, t);
-      END IF;
-    END IF;
+    IF opens AND l.waiters_until > t THEN outcome := translate(outcome, 'FX', 'TY'); END IF;
   END IF;
   RETURN outcome;
-END
-$function$;
-
--- What applications call where a session is not as session.sql makes it, or an attempt has older copies.
-CREATE OR REPLACE FUNCTION @schema@.release_apart@of@(
-  the_name bytea, me bytea, my_number bigint, how bigint) RETURNS text
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
-BEGIN
-  RETURN @schema@.release_row@of@(the_name, me, my_number, how);
 END
 $function$;
 

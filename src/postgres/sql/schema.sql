@@ -8,7 +8,6 @@ CREATE TABLE IF NOT EXISTS @schema@.lock (
   expires_at    timestamptz NOT NULL,                      -- -infinity: it was given back
   label         bytea       NOT NULL,
   waiters_until timestamptz NOT NULL DEFAULT '-infinity',  -- until then a release tells those who wait
-  buried        jsonb,                                     -- attempt: [copy, until], see take()
   -- Makes the number a key column, so that no new owner passes by a guard's FOR KEY SHARE, whichever
   -- statement makes it one. The number comes first, or PostgreSQL, which plans once and while the table
   -- is still empty, would look names up here, where each has an entry for every grant until a vacuum.
@@ -26,14 +25,9 @@ CREATE TABLE IF NOT EXISTS @schema@.ticket (
   PRIMARY KEY (name, ticket)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05);
 
-ALTER TABLE @schema@.ticket ADD COLUMN IF NOT EXISTS reads boolean NOT NULL DEFAULT false;  -- before version 6
-
--- The versions of clients that this schema serves: the oldest, and its own.
-CREATE OR REPLACE FUNCTION @schema@.schema_versions() RETURNS text
-LANGUAGE sql IMMUTABLE AS $function$SELECT '3 6'$function$;
--- What clients of version 3 look for.
+-- A client of another version does not use this schema.
 CREATE OR REPLACE FUNCTION @schema@.schema_version() RETURNS bigint
-LANGUAGE sql IMMUTABLE AS 'SELECT 3::bigint';
+LANGUAGE sql IMMUTABLE AS $function$SELECT 1::bigint$function$;
 
 -- Which server this is, for clients that can reach several: the number of the cluster, which all standbys have
 -- too, and its timeline, which grows when a standby is promoted. Nothing where the server does not tell.
@@ -64,20 +58,15 @@ BEGIN
 END
 $function$;
 
--- What is left of these graves. An empty set of them would cost every later call what one that is not empty
--- costs.
-CREATE OR REPLACE FUNCTION @schema@.unbury(graves jsonb, t timestamptz)
-RETURNS jsonb LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $function$
-  SELECT jsonb_object_agg(grave.key, grave.value) FROM jsonb_each(graves) AS grave
-   WHERE (grave.value ->> 1)::bigint > extract(epoch FROM t)
-$function$;
-
--- From now on what was sent of this attempt before this copy comes too late, for five minutes.
-CREATE OR REPLACE FUNCTION @schema@.bury(graves jsonb, attempt bytea, copy bigint, t timestamptz)
-RETURNS jsonb LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $function$
-  SELECT coalesce(jsonb_object_agg(grave.key, grave.value), '{}')
-         || jsonb_build_object(encode(attempt, 'hex'),
-                               jsonb_build_array(copy, ceil(extract(epoch FROM t))::bigint + 300))
-    FROM jsonb_each(coalesce(graves, '{}')) AS grave
-   WHERE (grave.value ->> 1)::bigint > extract(epoch FROM t)
+-- Makes the settings of session.sql, as far as the functions need them, until the end of the transaction: for a session
+-- that may be anybody's. The caller's path is not ours before that.
+CREATE OR REPLACE FUNCTION @schema@.settle() RETURNS void
+LANGUAGE plpgsql AS $function$
+DECLARE
+  ignored pg_catalog.text;
+BEGIN
+  ignored := pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
+  ignored := pg_catalog.set_config('lock_timeout', '50ms', true);
+  PERFORM @schema@.promise();
+END
 $function$;

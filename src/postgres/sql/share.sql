@@ -1,47 +1,3 @@
--- What applications call, as take.sql says: on a connection of their own, for an attempt that has no older copies. The
--- plain case is take()'s: the name is free, and nobody waits for it whose turn it may be.
-CREATE OR REPLACE FUNCTION @schema@.share@of@(
-  the_name pg_catalog.bytea, me pg_catalog.bytea, for_lease bigint, for_label pg_catalog.bytea, how bigint,
-  beside pg_catalog.bytea, permits bigint) RETURNS pg_catalog.text
-LANGUAGE plpgsql SECURITY DEFINER AS $function$
-DECLARE
-  answer pg_catalog.text;
-  ignored pg_catalog.text;
-BEGIN
-  UPDATE @schema@.@lock@ AS l
-     SET number = greatest(l.number OPERATOR(pg_catalog.+) 1,
-           (extract(epoch FROM pg_catalog.clock_timestamp()) OPERATOR(pg_catalog.*) 1000000)::bigint),
-         attempt = me, lease = OPERATOR(pg_catalog.-) for_lease,
-         label = @mark@ OPERATOR(pg_catalog.||) for_label,
-         expires_at = pg_catalog.clock_timestamp()
-           OPERATOR(pg_catalog.+) (for_lease OPERATOR(pg_catalog.*) interval '1 microsecond')
-   WHERE l.name OPERATOR(pg_catalog.=) the_name
-     AND l.expires_at OPERATOR(pg_catalog.<=) pg_catalog.clock_timestamp()
-     AND (l.xmax OPERATOR(pg_catalog.=) 0 OR l.xmax OPERATOR(pg_catalog.=) l.xmin) AND l.buried IS NULL
-     AND ((NOT @gate@ AND how OPERATOR(pg_catalog.&) 2 OPERATOR(pg_catalog.=) 0)
-          OR l.waiters_until OPERATOR(pg_catalog.<=) pg_catalog.clock_timestamp())
-  RETURNING l.number::pg_catalog.text INTO answer;
-  IF FOUND THEN
-    IF pg_catalog.current_setting('synchronous_commit') OPERATOR(pg_catalog.=) 'off' THEN
-      ignored := pg_catalog.set_config('synchronous_commit', 'on', true);
-    END IF;
-    RETURN answer;
-  END IF;
-  IF pg_catalog.current_setting('search_path') OPERATOR(pg_catalog.=) 'pg_catalog, pg_temp' THEN
-    RETURN @schema@.share_row@of@(the_name, me, for_lease, for_label, how, beside, permits);
-  END IF;
-  RETURN @schema@.take_share@of@(the_name, me, for_lease, for_label, how, beside, permits);
-END
-$function$;
--- Everywhere else.
-CREATE OR REPLACE FUNCTION @schema@.take_share@of@(
-  the_name bytea, me bytea, for_lease bigint, for_label bytea, how bigint, beside bytea, permits bigint) RETURNS text
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
-BEGIN
-  RETURN @schema@.share_row@of@(the_name, me, for_lease, for_label, how, beside, permits);
-END
-$function$;
-
 -- Gives the only one who shares a name a row of its own, and the row that is nobody's.
 CREATE OR REPLACE FUNCTION @schema@.spread@of@(the_name bytea) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $function$
@@ -62,18 +18,17 @@ $function$;
 -- `permits` are held, and fewer wait before it than are left. `beside`: an owner of the same client (empty: none),
 -- whose hold does not exclude it; it becomes one of those who share the name.
 --
--- `how` and answers as of take_row(); and
+-- `for_label` as take(); `how` and answers as take_row(); and
 --          M <permits>   the semaphore has so many, and was asked for with another number
 CREATE OR REPLACE FUNCTION @schema@.share_row@of@(
-  the_name bytea, me bytea, for_lease bigint, for_label bytea, how bigint, beside bytea, permits bigint) RETURNS text
+  the_name bytea, me bytea, for_lease bigint, for_label bytea, how bigint, beside bytea,
+  void_after timestamptz) RETURNS text
 LANGUAGE plpgsql AS $function$
 DECLARE
   waits constant boolean := (how & 1) <> 0;
   fair constant boolean := (how & 2) <> 0;
-  strays constant boolean := (how & 4) <> 0;
-  copy constant bigint := how >> 4;
+  permits constant bigint := CASE WHEN @gate@ THEN @schema@.permits_in(for_label) ELSE 0 END;
   shares constant boolean := txid_current_if_assigned() IS NOT NULL;
-  marked constant bytea := @mark@ || for_label;
   l record;
   s record;
   t timestamptz;
@@ -87,19 +42,31 @@ DECLARE
   last bigint;
   ignored text;
 BEGIN
-  SELECT number, attempt, lease, expires_at, label, waiters_until, buried INTO l
+  IF waits AND NOT fair AND NOT @gate@ AND beside = '' THEN
+    -- As in take_row().
+    t := clock_timestamp();
+    SELECT number, expires_at, label INTO l
+      FROM @schema@.@lock@
+     WHERE name = the_name AND expires_at > t AND attempt <> me AND lease > 0
+       AND waiters_until > t + interval '5 seconds';
+    IF FOUND THEN
+      RETURN 'Q ' || l.number || ' ' || round(extract(epoch FROM l.expires_at - t) * 1000000)::bigint || ' '
+             || encode(l.label, 'hex');
+    END IF;
+  END IF;
+  SELECT number, attempt, lease, expires_at, label, waiters_until INTO l
     FROM @schema@.@lock@ WHERE name = the_name FOR UPDATE SKIP LOCKED;
   IF NOT FOUND THEN
     IF NOT EXISTS (SELECT FROM @schema@.@lock@ WHERE name = the_name) THEN
-      n := @schema@.add_row@of@(the_name, me, -for_lease, marked,
-                                CASE WHEN strays THEN @schema@.bury(NULL, me, copy, clock_timestamp()) END);
+      IF clock_timestamp() > void_after THEN RETURN 'V'; END IF;
+      n := @schema@.add_row@of@(the_name, me, -for_lease, for_label, void_after);
       IF n IS NULL THEN RETURN 'L'; END IF;
       PERFORM @schema@.promise();
       RETURN n;
     END IF;
     IF NOT waits THEN RETURN 'L'; END IF;
     -- A guard's transaction has it: nobody joins until its end, since the number is a key.
-    SELECT number, attempt, lease, expires_at, label, waiters_until, buried INTO l
+    SELECT number, attempt, lease, expires_at, label, waiters_until INTO l
       FROM @schema@.@lock@ WHERE name = the_name FOR NO KEY UPDATE SKIP LOCKED;
     IF NOT FOUND THEN RETURN 'L'; END IF;
     guarded := true;
@@ -107,13 +74,7 @@ BEGIN
 
   t := clock_timestamp();
   held := l.expires_at > t;
-  IF l.buried IS NOT NULL AND (l.buried -> encode(me, 'hex') ->> 0)::bigint > copy THEN
-    RETURN 'R';
-  END IF;
-  IF strays THEN
-    l.buried := @schema@.bury(l.buried, me, copy, t);
-    UPDATE @schema@.@lock@ SET buried = l.buried WHERE name = the_name;
-  END IF;
+  IF t > void_after THEN RETURN 'V'; END IF;
   IF held AND l.lease <= 0 THEN
     IF l.lease = 0 THEN
       SELECT number, lease, expires_at INTO s
@@ -163,10 +124,9 @@ BEGIN
 
   IF (downgrades OR ahead < room) AND NOT guarded THEN
     n := greatest(l.number + 1, floor(extract(epoch FROM t) * 1000000)::bigint);
-    IF l.buried IS NOT NULL THEN l.buried := @schema@.unbury(l.buried, t); END IF;
     IF NOT held THEN
       UPDATE @schema@.@lock@
-         SET number = n, attempt = me, lease = -for_lease, label = marked, buried = l.buried,
+         SET number = n, attempt = me, lease = -for_lease, label = for_label,
              expires_at = t + for_lease * interval '1 microsecond'
        WHERE name = the_name;
     ELSE
@@ -186,9 +146,9 @@ BEGIN
         END IF;
       END IF;
       INSERT INTO @schema@.@share@ (name, attempt, number, lease, expires_at, label)
-      VALUES (the_name, me, n, for_lease, t + for_lease * interval '1 microsecond', for_label);
+      VALUES (the_name, me, n, for_lease, t + for_lease * interval '1 microsecond', substr(for_label, @label_at@));
       UPDATE @schema@.@lock@
-         SET number = n, label = marked, buried = l.buried,
+         SET number = n, label = for_label,
              expires_at = greatest(l.expires_at, t + for_lease * interval '1 microsecond')
        WHERE name = the_name;
     END IF;

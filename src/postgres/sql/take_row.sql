@@ -1,29 +1,24 @@
--- Makes an attempt the owner of a name, or has it wait. The library calls it only where the row looks
--- free, or where something is to be written: a try that fails writes nothing.
+-- Makes an attempt the owner of a name, or has it wait. take() comes here if the plain case is not given.
 --
--- Safe to repeat: the same attempt finds its hold. A copy that arrives late, when a newer one was sent
--- on another connection, changes nothing: the newer one says so (`strays`) and buries the older ones.
--- A grant is on disk before it is told: it shares its transaction with other calls of take() only.
+-- A grant is on disk before it is reported: it shares its transaction with other calls of take() only.
 --
--- `how`: 16 x the number of this copy + 1 it waits + 2 fair + 4 strays; of a key + 8 where somebody was just seen to
--- run it. Who only comes to wait then does not lock the row as one who takes it: a user's transaction that concludes
--- the run, and is older, would get error 40001 for what the waiter writes there.
+-- `how` as take(); of a key + 16 where somebody was just seen to run it. A request that only comes to wait then does not
+-- lock the row as one that takes it: a user's transaction that concludes the run, and is older, would get error 40001
+-- for what the waiter writes there.
 --
 -- Returns  <number>                   it is the owner from now on, for the lease that it asked for
 --          G <number> <age> <lease>   it is the owner, since <age> microseconds
 --          Q   somebody else is; a release will tell
 --          A   nobody is, but others come first
---          B   somebody else is    L   the row is locked: ask again soon    R   a late copy
+--          B   somebody else is    L   the row is locked: ask again soon    V   the request came after its moment
 --          Q and B are followed by  <number> <left> <label>  of the owner: microseconds, hexadecimal digits; where
 --          the name is shared, of the last who came, with a byte 1 in front of the label
 CREATE OR REPLACE FUNCTION @schema@.take_row@of@(
-  the_name bytea, me bytea, for_lease bigint, for_label bytea, how bigint) RETURNS text
+  the_name bytea, me bytea, for_lease bigint, for_label bytea, how bigint, void_after timestamptz) RETURNS text
 LANGUAGE plpgsql AS $function$
 DECLARE
   waits constant boolean := (how & 1) <> 0;
   fair constant boolean := (how & 2) <> 0;
-  strays constant boolean := (how & 4) <> 0;
-  copy constant bigint := how >> 4;
   only_waits constant boolean := @only_waits@;
   shares constant boolean := txid_current_if_assigned() IS NOT NULL;
   l record;
@@ -36,21 +31,33 @@ DECLARE
   n bigint;
   ignored text;
 BEGIN
+  IF waits AND NOT fair THEN
+    -- That it waits is written already: it need not lock the row, which costs the server a write.
+    t := clock_timestamp();
+    SELECT number, expires_at, label INTO l
+      FROM @schema@.@lock@
+     WHERE name = the_name AND expires_at > t AND attempt <> me AND lease > 0
+       AND waiters_until > t + interval '5 seconds';
+    IF FOUND THEN
+      RETURN 'Q ' || l.number || ' ' || round(extract(epoch FROM l.expires_at - t) * 1000000)::bigint || ' '
+             || encode(l.label, 'hex');
+    END IF;
+  END IF;
   IF NOT only_waits THEN
-    SELECT number, attempt, lease, expires_at, label, waiters_until, buried INTO l
+    SELECT number, attempt, lease, expires_at, label, waiters_until INTO l
       FROM @schema@.@lock@ WHERE name = the_name FOR UPDATE SKIP LOCKED;
   END IF;
-  IF NOT FOUND THEN
+  IF only_waits OR NOT FOUND THEN
     IF NOT EXISTS (SELECT FROM @schema@.@lock@ WHERE name = the_name) THEN
-      n := @schema@.add_row@of@(the_name, me, for_lease, for_label,
-                                CASE WHEN strays THEN @schema@.bury(NULL, me, copy, clock_timestamp()) END);
+      IF clock_timestamp() > void_after THEN RETURN 'V'; END IF;
+      n := @schema@.add_row@of@(the_name, me, for_lease, for_label, void_after);
       IF n IS NULL THEN RETURN 'L'; END IF;
       PERFORM @schema@.promise();
       RETURN n;
     END IF;
     IF NOT waits THEN RETURN 'L'; END IF;
     -- Where only a transaction has it that guards the hold, or concludes the run, one can still wait there.
-    SELECT number, attempt, lease, expires_at, label, waiters_until, buried INTO l
+    SELECT number, attempt, lease, expires_at, label, waiters_until INTO l
       FROM @schema@.@lock@ WHERE name = the_name FOR NO KEY UPDATE SKIP LOCKED;
     IF NOT FOUND THEN RETURN 'L'; END IF;
     guarded := true;
@@ -58,13 +65,7 @@ BEGIN
 
   t := clock_timestamp();
   free := l.expires_at <= t;
-  IF l.buried IS NOT NULL AND (l.buried -> encode(me, 'hex') ->> 0)::bigint > copy THEN
-    RETURN 'R';
-  END IF;
-  IF strays THEN
-    l.buried := @schema@.bury(l.buried, me, copy, t);
-    UPDATE @schema@.@lock@ SET buried = l.buried WHERE name = the_name;
-  END IF;
+  IF t > void_after THEN RETURN 'V'; END IF;
   IF NOT free AND l.attempt = me THEN
     -- That transaction's wait for a standby may have been ended: this one waits for both.
     PERFORM @schema@.promise();
@@ -89,9 +90,8 @@ BEGIN
   END IF;
   IF free AND NOT guarded AND (first IS NULL OR first = me) THEN
     n := greatest(l.number + 1, floor(extract(epoch FROM t) * 1000000)::bigint);
-    IF l.buried IS NOT NULL THEN l.buried := @schema@.unbury(l.buried, t); END IF;
     UPDATE @schema@.@lock@
-       SET number = n, attempt = me, lease = for_lease, label = for_label, buried = l.buried,
+       SET number = n, attempt = me, lease = for_lease, label = for_label,
            expires_at = t + for_lease * interval '1 microsecond'
      WHERE name = the_name;
     IF first = me THEN

@@ -31,6 +31,14 @@ std::string with_clock(std::string text, const std::string& schema) {
   return text;
 }
 
+/// The clock that comes first in an answer, as a number.
+std::string with_number(std::string text) {
+  constexpr std::string_view clock = "SELECT pg_catalog.statement_timestamp()";
+  if (!text.starts_with(clock)) return text;
+  return "SELECT pg_catalog.current_setting('mortise_test.clock')::pg_catalog.int8" +
+         text.substr(clock.size());
+}
+
 std::string words_of(const Answers& answers) {
   std::ostringstream out;
   for (const auto& row : answers) {
@@ -105,7 +113,8 @@ std::string Both::ask(std::size_t session, const Question& question) {
     // In a transaction that has failed this fails, too, as the statement does.
     static_cast<void>(
         real_[session]->refusal("SET mortise_test.clock = '" + std::to_string(clock_) + "'"));
-    real = real_[session]->rows(with_clock(question.real, schema_), question.real_arguments);
+    real = real_[session]->rows(with_clock(with_number(question.real), schema_),
+                                question.real_arguments);
   } catch (const PostgresTalkError& error) {
     real = {{"error " + error.state()}};
   }
@@ -117,24 +126,14 @@ std::string Both::compare_rows(const std::string& table) {
   Answers model;
   for (const auto& [name, row] : model_.rows()) {
     if (table_of(name) != table) continue;
-    std::string tombstones = row.buried ? "{}" : "";
-    if (row.buried) {
-      for (const auto& [attempt, tombstone] : *row.buried) {
-        tombstones += hex_of(attempt) + ":" + std::to_string(tombstone.copy) + ":" +
-                      std::to_string(tombstone.until) + ",";
-      }
-    }
     model.push_back({hex_of(outer_name(name)), std::to_string(row.number), hex_of(row.attempt),
                      std::to_string(row.lease), text_of(row.expires_at), hex_of(row.label),
-                     text_of(row.waiters_until), tombstones});
+                     text_of(row.waiters_until)});
   }
-  const Answers real = owner_.rows(
-      "SELECT encode(name, 'hex'), number, encode(attempt, 'hex'), lease, " + micros("expires_at") +
-      ", encode(label, 'hex'), " + micros("waiters_until") +
-      ", CASE WHEN buried IS NULL THEN '' ELSE '{}' || coalesce((SELECT string_agg(key || ':' || "
-      "(value ->> 0) || ':' || (value ->> 1) || ',', '' ORDER BY key) FROM jsonb_each(buried)), "
-      "'') END FROM " +
-      schema_ + "." + table + " ORDER BY name");
+  const Answers real =
+      owner_.rows("SELECT encode(name, 'hex'), number, encode(attempt, 'hex'), lease, " +
+                  micros("expires_at") + ", encode(label, 'hex'), " + micros("waiters_until") +
+                  " FROM " + schema_ + "." + table + " ORDER BY name");
   return difference("rows of " + table, model, real);
 }
 
@@ -176,11 +175,13 @@ std::string Both::compare_keys() {
   for (const auto& [key, row] : model_.keys()) {
     model.push_back({hex_of(key), std::string(1, row.state), std::to_string(row.run),
                      std::to_string(row.number), text_of(row.kept_until), hex_of(row.fingerprint),
-                     hex_of(row.bytes)});
+                     hex_of(row.bytes),
+                     row.stood.state == 0 ? "" : std::string(1, row.stood.state)});
   }
   const Answers real = owner_.rows(
       "SELECT encode(key, 'hex'), state, run, number, " + micros("kept_until") +
-      ", encode(fingerprint, 'hex'), encode(bytes, 'hex') FROM " + schema_ + ".once ORDER BY key");
+      ", encode(fingerprint, 'hex'), encode(bytes, 'hex'), coalesce(stood_state::text, '') FROM " +
+      schema_ + ".once ORDER BY key");
   std::string found = difference("keys", model, real);
   if (!found.empty()) return found;
   return difference("the largest number of a removed key",

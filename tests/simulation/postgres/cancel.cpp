@@ -3,40 +3,25 @@
 #include "simulation/postgres/functions.hpp"
 
 #include <cstdlib>
+#include <utility>
 
 namespace simulation::postgres {
-namespace {
-
-/// A tombstone needs a row.
-Task<std::string> bury_without_row(Session& session, const std::string& name,
-                                   const std::string& attempt, const How& how, Moment t) {
-  LockRow row{.name = name};
-  row.buried = bury({}, attempt, how.copy + 1, t);
-  const LockTuple* const added = co_await add_row(session, std::move(row));
-  co_return added != nullptr ? "B" : "L";
-}
-
-}  // namespace
-
 Task<std::string> cancel(Session& session, const std::string& name, const std::string& attempt,
-                         std::int64_t how_bits) {
-  const How how(how_bits);
-  const bool wakes = (how_bits & 1) != 0 && !session.db.makes(Mistake::release_waits_for_notify);
+                         bool in_doubt) {
+  const bool wakes = !session.db.makes(Mistake::release_waits_for_notify);
   session.only_looks(false);
   LockTuple* const tuple = co_await session.lock_row(name, Strength::no_key_update, true);
   co_await session.step();
   if (tuple == nullptr && session.see(name) != nullptr) co_return "L";
   const Moment t = session.clock();
   if (tuple == nullptr) {
-    if (!how.strays) co_return "B";
-    co_return co_await bury_without_row(session, name, attempt, how, t);
+    if (!in_doubt || session.db.makes(Mistake::cancel_misses_an_insertion)) co_return "B";
+    // A request of its own may be inserting the row.
+    LockRow nobodys{.name = name};
+    const LockTuple* const added = co_await add_row(session, std::move(nobodys), infinity);
+    co_return added != nullptr ? "B" : "L";
   }
   LockRow row = session.row(*tuple);
-  if (how.strays) {
-    row.buried = bury(row.buried, attempt, how.copy + 1, t);
-    session.write(*tuple, row);
-    co_await session.step();
-  }
   const bool found =
       !session.db.makes(Mistake::cancel_leaves_ticket) && delete_ticket(session, name, attempt);
   co_await session.step();

@@ -84,29 +84,38 @@ class Sequence final : private KeyQuestions {
   /// An owner leaves a name for which two readers wait, and behind them a writer and a reader.
   std::string free_for_readers() {
     const std::string owner = client(0) + std::string(8, '\0');
-    std::vector<Question> all = {
-        call("SELECT " + schema_ + ".take($1, $2, $3, $4, $5)", {"read", owner}, {1'000'000})};
+    const auto take = [&](const std::string& who, bool reads) {
+      Question question = call("SELECT pg_catalog.statement_timestamp(), " + schema_ +
+                                   ".take($1, $2, $3, $4, $5, $6, $7)",
+                               {"read", who}, {reads ? -1'000'000 : 1'000'000});
+      question.real_arguments.insert(
+          question.real_arguments.end(),
+          {reads ? "\\x01" : "\\x", "3", "\\x"});  // it waits, and is fair
+      question.model_arguments.insert(question.model_arguments.end(),
+                                      {reads ? mark_of(0) : "", binary(3), ""});
+      append_moment(question, "$7", both_.clock());
+      return question;
+    };
+    std::string found = both_.ask(0, take(owner, false));
     for (int i = 1; i <= 4; ++i) {
       const std::string who =
           client(static_cast<std::uint64_t>(i % 2)) + std::string(7, '\0') + static_cast<char>(i);
-      const std::string text =
-          i == 3 ? "SELECT " + schema_ + ".take($1, $2, $3, $4, $5)"
-                 : mortise::postgres::fill_in(mortise::postgres::sql::ask_share, schema_);
-      all.push_back(call(text, {"read", who}, {1'000'000}));
+      found += both_.ask(0, take(who, i != 3));
     }
-    for (Question& each : all) {
-      each.real_arguments.insert(each.real_arguments.end(),
-                                 {"\\x", "19"});  // it waits, and is fair
-      each.model_arguments.insert(each.model_arguments.end(), {"", binary(19)});
-      if (each.real.find("take_share") == std::string::npos) continue;
-      each.real_arguments.push_back("\\x");
-      each.model_arguments.push_back("");
-    }
-    std::string found;
-    for (const Question& each : all) found += both_.ask(0, each);
     const std::optional<LockRow> row = committed("read");
     found += both_.ask(0, call("SELECT " + schema_ + ".release($1, $2, $3, $4)", {"read", owner},
-                               {row->number, 16}));
+                               {row->number, 0}));
+    const std::string wake = "SELECT " + schema_ +
+                             ".wake($1), CASE WHEN pg_catalog.cardinality($2) > 0 THEN " + schema_ +
+                             ".wake_run($2) END, CASE WHEN pg_catalog.cardinality($3) > 0 THEN " +
+                             schema_ + ".wake_gate($3) END";
+    Question wakes{.words = "wake",
+                   .real = typed(wake, {{"$2", "bytea[]"}, {"$3", "bytea[]"}}),
+                   .model = wake};
+    append(wakes, std::vector<std::string>{"read"});
+    append(wakes, std::vector<std::string>{});
+    append(wakes, std::vector<std::string>{});
+    found += both_.ask(0, wakes);
     return found + both_.compare();
   }
 
@@ -120,6 +129,7 @@ class Sequence final : private KeyQuestions {
   [[nodiscard]] std::optional<LockRow> committed(const std::string& name) const override {
     return both_.model().row(name);
   }
+  [[nodiscard]] Moment now() const override { return both_.clock(); }
   [[nodiscard]] std::vector<LockRow> committed_shares(const std::string& name) const override {
     return both_.model().shares(name);
   }
@@ -260,7 +270,7 @@ TEST(PostgresComparisonLong, FindsMistakes) {
   for (const std::string name : {"release_ignores_attempt",
                                  "renew_revives",
                                  "number_never_by_clock",
-                                 "late_copy_not_refused",
+                                 "void_is_not_looked_at",
                                  "guard_does_not_lock",
                                  "never_told",
                                  "nobody_waits",
@@ -270,7 +280,9 @@ TEST(PostgresComparisonLong, FindsMistakes) {
                                  "take_in_wrong_turn",
                                  "freed_before_is_lost",
                                  "release_waits_for_notify",
-                                 "tombstones_never_cleared",
+                                 "own_hold_is_busy",
+                                 "undo_leaves_the_key_pending",
+                                 "cancel_misses_an_insertion",
                                  "reader_overtakes_a_writer",
                                  "lapsed_reader_excludes",
                                  "one_permit_too_many",

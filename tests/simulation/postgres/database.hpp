@@ -65,7 +65,6 @@ struct Database {
   bool somebody_ended = false;
   std::uint64_t statements = 0;  ///< executed since the beginning
   std::uint64_t renewals = 0;    ///< statements that have moved the end of a hold
-  std::map<std::pair<std::string, std::int64_t>, int> buried_again{};  ///< of an attempt, a copy
   /// Somebody wants to know of the next commits that have written something: of which connection,
   /// and whether it is a renewal.
   std::function<void(std::uint64_t, bool)> on_commit{};

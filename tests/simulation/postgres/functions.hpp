@@ -21,24 +21,27 @@ constexpr Moment second = in_a_second;
 /// A ticket whose owner was not heard of for so long counts no more.
 constexpr Moment ticket_lasts = 3 * second;
 
-/// `how` of take.sql and ask.sql.
+/// `how` of take.sql.
 struct How {
   explicit How(std::int64_t bits)
-      : waits((bits & 1) != 0), fair((bits & 2) != 0), strays((bits & 4) != 0), copy(bits >> 4) {}
+      : waits((bits & 1) != 0), fair((bits & 2) != 0), own_session((bits & 8) != 0) {}
   bool waits;
   bool fair;
-  bool strays;
-  std::int64_t copy;
+  bool own_session;
 };
 
-/// The arguments of take(), look.sql and ask.sql.
+/// The arguments of take() and look.sql.
 struct TakeRequest {
   std::string name{};
   std::string attempt{};
-  std::int64_t lease = 0;
+  std::int64_t lease = 0;  ///< below zero: it shares the name
   std::string label{};
   std::int64_t how = 0;
+  std::string beside{};
+  Moment void_after = infinity;
   bool seen_run = false;  ///< of a key: somebody was seen to run it
+
+  [[nodiscard]] bool shares() const noexcept { return lease < 0; }
 };
 
 /// The arguments of ask_key.sql and begin_key(); `take` is of the key's row of `run`.
@@ -48,13 +51,6 @@ struct KeyRequest {
   std::string fingerprint{};
   std::int64_t repeats = 0;
   std::int64_t keeps = 0;  ///< microseconds
-};
-
-/// The arguments of ask_share.sql and take_share().
-struct ShareRequest {
-  TakeRequest take{};
-  std::string beside{};
-  std::int64_t permits = 0;
 };
 
 /// Those of renew_share().
@@ -70,7 +66,7 @@ struct KeyConclusion {
   std::string key{};
   std::string attempt{};
   std::int64_t number = 0;
-  std::int64_t how = 0;
+  bool confirms = false;
   bool succeeds = false;
   std::string bytes{};
   std::int64_t keeps = 0;
@@ -79,24 +75,26 @@ struct KeyConclusion {
 /// Microseconds since 1970: `extract(epoch FROM t) * 1000000`.
 [[nodiscard]] constexpr std::int64_t epoch(Moment t) noexcept { return t + epoch_offset; }
 
-[[nodiscard]] std::optional<Tombstones> unbury(const Tombstones& tombstones, Moment t);
-[[nodiscard]] Tombstones bury(const std::optional<Tombstones>& tombstones,
-                              const std::string& attempt, std::int64_t copy, Moment t);
-
+/// @param t when the row was its own
+[[nodiscard]] bool came_late(const Session& session, Moment t, Moment void_after);
+/// settle() of schema.sql.
+void settle(Session& session);
 /// add_row.sql: its number is drawn here, and its end from the lease. @return null: another
 /// transaction has the name
-Task<LockTuple*> add_row(Session& session, LockRow row);
+Task<LockTuple*> add_row(Session& session, LockRow row, Moment void_after);
 Task<std::string> take(Session& session, const TakeRequest& request);
 Task<std::string> take_row(Session& session, const TakeRequest& request);
 Task<std::string> release(Session& session, const std::string& name, const std::string& attempt,
                           std::int64_t number, std::int64_t how);
 Task<std::string> release_row(Session& session, const std::string& name, const std::string& attempt,
-                              std::int64_t number, std::int64_t how);
+                              std::int64_t number);
+Task<std::string> release_key(Session& session, const std::string& key, const std::string& attempt,
+                              std::int64_t number, bool undoes);
 /// @param names may be free, and waited for
 Task<void> wake(Session& session, const std::vector<std::string>& names);
 Task<void> tell(Session& session, const std::string& name, Moment t);
 Task<std::string> cancel(Session& session, const std::string& name, const std::string& attempt,
-                         std::int64_t how);
+                         bool in_doubt);
 Task<std::string> renew(Session& session, const std::vector<std::string>& names,
                         const std::vector<std::string>& attempts,
                         const std::vector<std::int64_t>& numbers,
@@ -108,14 +106,14 @@ void delete_old_tickets(Session& session, const std::string& name, Moment t);
 /// @return the largest number of a key that was removed.
 [[nodiscard]] std::int64_t floor_of_keys(const Session& session);
 [[nodiscard]] std::string told(const KeyRow& row, bool held, const std::string& bytes);
-Task<std::string> take_share(Session& session, const ShareRequest& request);
-/// share.sql's share().
-Task<std::string> quick_share(Session& session, const ShareRequest& request);
-/// The one or the other, as ask_share.sql and ask_permit.sql choose.
-Task<std::string> ask_to_share(Session& session, const ShareRequest& request);
+/// share_row() of share.sql.
+Task<std::string> share_row(Session& session, const TakeRequest& request);
+/// That it waits is written already: the answer; empty: it is not.
+Task<std::string> waits_already(Session& session, const TakeRequest& request);
+/// The number that a reader is told.
+[[nodiscard]] std::string number_words(const Session& session, std::int64_t number);
 /// Gives the only one who shares a name a row of its own.
 Task<void> spread(Session& session, LockTuple& tuple);
-Task<Value> ask_share(Session& session, const ShareRequest& request);
 /// renew_all.sql. @param ends of owners, keys and readers, in that order; none: all are owners
 Task<std::string> renew_all(Session& session, ShareRenewals all, std::vector<std::int64_t> ends);
 Task<std::string> renew_share(Session& session, const ShareRenewals& asked);
@@ -133,11 +131,9 @@ void remove_shares(Session& session, const std::string& name,
 [[nodiscard]] std::int64_t live_shares(const Session& session, const std::string& name, Moment t);
 /// @return when the last of those ends that live; minus infinity: there is none
 [[nodiscard]] Moment last_end(const Session& session, const std::string& name, Moment t);
-/// What look.sql tells of a holder.
-[[nodiscard]] std::string holder_bytes(const LockRow& row, Moment t);
 Task<Value> ask_key(Session& session, const KeyRequest& request);
 Task<std::string> cancel_key(Session& session, const std::string& key, const std::string& attempt,
-                             std::int64_t how);
+                             bool in_doubt);
 Task<std::string> conclude_key(Session& session, const KeyConclusion& what);
 Task<bool> conclude_in(Session& session, const KeyConclusion& what);
 Task<void> sweep_on(Session& session, Moment t);
@@ -150,8 +146,6 @@ Task<Rows> force_release(Session& session, const std::string& name,
 Task<bool> guard(Session& session, const std::string& name, std::int64_t number);
 Task<std::string> lock_in(Session& session, const std::string& name, std::int64_t wait);
 Task<Value> look(Session& session, const TakeRequest& request);
-Task<Value> ask(Session& session, const TakeRequest& request);
-Task<Rows> peek(Session& session, const TakeRequest& request);
 Rows inspect(Session& session, const std::string& name);
 Rows greet(const Session& session);
 Rows census(const Session& session, const std::vector<std::int64_t>& processes);

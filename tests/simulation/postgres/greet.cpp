@@ -18,7 +18,17 @@ TakeRequest request_of(const std::vector<Argument>& all) {
           .attempt = argument(all, 1).as_bytes(),
           .lease = argument(all, 2).as_number(),
           .label = argument(all, 3).as_bytes(),
-          .how = argument(all, 4).as_number()};
+          .how = argument(all, 4).as_number(),
+          .beside = argument(all, 5).as_bytes(),
+          .void_after = argument(all, 6).as_number()};
+}
+
+/// What begins with the clock of when the statement began.
+Rows timed(const Session& session, Value value) {
+  Rows rows;
+  rows.columns = {Type::moment, value.type};
+  rows.rows.push_back({Value::of(Type::moment, session.statement_began()), std::move(value)});
+  return rows;
 }
 
 KeyRequest key_request_of(const std::vector<Argument>& all) {
@@ -30,7 +40,8 @@ KeyRequest key_request_of(const std::vector<Argument>& all) {
                    .attempt = argument(all, 1).as_bytes(),
                    .lease = numbers.at(0),
                    .label = words.at(0),
-                   .how = numbers.at(1)},
+                   .how = numbers.at(1),
+                   .void_after = argument(all, 4).as_number()},
           .fingerprint = words.at(1),
           .repeats = numbers.at(2),
           .keeps = numbers.at(3)};
@@ -47,7 +58,7 @@ KeyConclusion conclusion_of(Statement statement, const std::vector<Argument>& al
   }
   const std::vector<std::int64_t> numbers = argument(all, 2).as_number_array();
   what.number = numbers.at(0);
-  what.how = numbers.at(1);
+  what.confirms = numbers.at(1) == 1;
   what.succeeds = numbers.at(2) == 1;
   what.keeps = numbers.at(3);
   return what;
@@ -97,21 +108,23 @@ Task<Rows> call(Session& session, Statement statement, const std::vector<Argumen
   const std::string name = argument(all, 0).as_bytes();
   switch (statement) {
     case Statement::release:
-    case Statement::release_apart: {
+    case Statement::release_permit: {
+      const bool permit = statement == Statement::release_permit;
+      const std::string of = permit ? gate_name(name) : name;
       const std::string attempt = argument(all, 1).as_bytes();
       const std::int64_t number = argument(all, 2).as_number();
       const std::int64_t how = argument(all, 3).as_number();
-      Task<std::string> release_it = statement == Statement::release
-                                         ? release(session, name, attempt, number, how)
-                                         : release_row(session, name, attempt, number, how);
-      std::string answer = co_await release_it;
+      std::string answer = co_await release(session, of, attempt, number, how);
       co_return Rows::one(Value::of(std::move(answer)));
     }
-    case Statement::cancel: {
+    case Statement::cancel:
+    case Statement::cancel_permit: {
+      const bool permit = statement == Statement::cancel_permit;
+      const std::string of = permit ? gate_name(name) : name;
       const std::string attempt = argument(all, 1).as_bytes();
-      const std::int64_t how = argument(all, 2).as_number();
-      std::string answer = co_await cancel(session, name, attempt, how);
-      co_return Rows::one(Value::of(std::move(answer)));
+      const bool in_doubt = argument(all, 2).as_number() != 0;
+      std::string answer = co_await cancel(session, of, attempt, in_doubt);
+      co_return timed(session, Value::of(std::move(answer)));
     }
     case Statement::guard: {
       const std::int64_t number = argument(all, 1).as_number();
@@ -141,10 +154,10 @@ Task<Rows> call(Session& session, Statement statement, const std::vector<Argumen
 Task<Rows> call_of_key(Session& session, Statement statement, const std::vector<Argument>& all) {
   const std::string key = argument(all, 0).as_bytes();
   switch (statement) {
-    case Statement::ask_key: {
+    case Statement::take_key: {
       const KeyRequest request = key_request_of(all);
       Value value = co_await ask_key(session, request);
-      co_return Rows::one(std::move(value));
+      co_return timed(session, std::move(value));
     }
     case Statement::look_key: co_return look_key(session, key);
     case Statement::forget_key: {
@@ -154,16 +167,15 @@ Task<Rows> call_of_key(Session& session, Statement statement, const std::vector<
     }
     case Statement::cancel_key: {
       const std::string attempt = argument(all, 1).as_bytes();
-      const std::int64_t how = argument(all, 2).as_number();
-      std::string answer = co_await cancel_key(session, key, attempt, how);
-      co_return Rows::one(Value::of(std::move(answer)));
+      const bool in_doubt = argument(all, 2).as_number() != 0;
+      std::string answer = co_await cancel_key(session, key, attempt, in_doubt);
+      co_return timed(session, Value::of(std::move(answer)));
     }
     case Statement::release_key: {
-      const std::string name = run_name(key);
       const std::string attempt = argument(all, 1).as_bytes();
       const std::int64_t number = argument(all, 2).as_number();
-      const std::int64_t how = argument(all, 3).as_number();
-      std::string answer = co_await release_row(session, name, attempt, number, how);
+      const bool undoes = argument(all, 3).as_number() != 0;
+      std::string answer = co_await release_key(session, key, attempt, number, undoes);
       co_return Rows::one(Value::of(std::move(answer)));
     }
     case Statement::conclude_key: {
@@ -179,58 +191,17 @@ Task<Rows> call_of_key(Session& session, Statement statement, const std::vector<
   }
 }
 
-Task<Rows> call_of_share(Session& session, Statement statement, const std::vector<Argument>& all) {
-  if (statement == Statement::ask_share || statement == Statement::share ||
-      statement == Statement::ask_permit) {
-    ShareRequest request{.take = request_of(all), .beside = argument(all, 5).as_bytes()};
-    if (statement == Statement::ask_share) {
-      Value value = co_await ask_share(session, request);
-      co_return Rows::one(std::move(value));
-    }
-    const bool permit = statement == Statement::ask_permit;
-    if (permit) request.take.name = gate_name(request.take.name);
-    if (permit) request.permits = argument(all, 6).as_number();
-    Task<std::string> ask_it =
-        permit ? ask_to_share(session, request) : quick_share(session, request);
-    std::string answer = co_await ask_it;
-    session.db.note_answer(answer);
-    co_return Rows::one(Value::of(std::move(answer)));
-  }
-  const std::string name = gate_name(argument(all, 0).as_bytes());
-  const std::string attempt = argument(all, 1).as_bytes();
-  if (statement == Statement::cancel_permit) {
-    const std::int64_t how = argument(all, 2).as_number();
-    std::string answer = co_await cancel(session, name, attempt, how);
-    co_return Rows::one(Value::of(std::move(answer)));
-  }
-  const std::int64_t number = argument(all, 2).as_number();
-  const std::int64_t how = argument(all, 3).as_number();
-  Task<std::string> release_it = statement == Statement::release_permit
-                                     ? release(session, name, attempt, number, how)
-                                     : release_row(session, name, attempt, number, how);
-  std::string answer = co_await release_it;
-  co_return Rows::one(Value::of(std::move(answer)));
-}
-
 Task<Rows> call_take(Session& session, Statement statement, const std::vector<Argument>& all) {
-  const TakeRequest request = request_of(all);
-  switch (statement) {
-    case Statement::peek: co_return co_await peek(session, request);
-    case Statement::look: {
-      Value value = co_await look(session, request);
-      co_return Rows::one(std::move(value));
-    }
-    case Statement::ask: {
-      Value value = co_await ask(session, request);
-      co_return Rows::one(std::move(value));
-    }
-    default: break;
+  TakeRequest request = request_of(all);
+  if (statement == Statement::look) {
+    Value value = co_await look(session, request);
+    session.db.note_answer(value.bytes);
+    co_return timed(session, std::move(value));
   }
-  Task<std::string> take_it =
-      statement == Statement::take ? take(session, request) : take_row(session, request);
-  std::string answer = co_await take_it;
+  if (statement == Statement::take_permit) request.name = gate_name(request.name);
+  std::string answer = co_await take(session, request);
   session.db.note_answer(answer);
-  co_return Rows::one(Value::of(std::move(answer)));
+  co_return timed(session, Value::of(std::move(answer)));
 }
 
 }  // namespace
@@ -239,16 +210,16 @@ Rows greet(const Session& session) {
   const bool standby = session.db.in_recovery;
   const bool read_committed = session.setting(Setting::default_isolation) == "read committed";
   Rows rows;
-  rows.columns = {Type::text,    Type::int4,    Type::boolean, Type::boolean, Type::boolean,
-                  Type::boolean, Type::boolean, Type::text,    Type::int8};
-  // First the versions of clients that the schema serves; last, which server and database this is.
-  rows.rows.push_back({Value::of("3 6"), Value::of(Type::int4, session.pid()),
+  rows.columns = {Type::int8,    Type::int4,    Type::boolean, Type::boolean, Type::boolean,
+                  Type::boolean, Type::boolean, Type::text,    Type::int8,    Type::moment};
+  // First the version of the schema; last, which server and database this is, and its clock.
+  rows.rows.push_back({Value::of(Type::int8, 1), Value::of(Type::int4, session.pid()),
                        Value::of(Type::boolean, standby ? 1 : 0),
                        Value::of(Type::boolean, standby ? 1 : 0),
                        Value::of(Type::boolean, read_committed ? 1 : 0),
                        Value::of(Type::boolean, 1), Value::of(Type::boolean, 1),
                        Value::of(standby ? "" : "7077 " + std::to_string(session.db.timeline)),
-                       Value::of(Type::int8, 1)});
+                       Value::of(Type::int8, 1), Value::of(Type::moment, session.clock())});
   return rows;
 }
 
@@ -263,6 +234,7 @@ Rows census(const Session& session, const std::vector<std::int64_t>& processes) 
 
 Rows settle_in(Session& session) {
   session.settle();
+  session.set(Setting::search_path, "ours", false);
   session.set(Setting::default_isolation, "read committed", false);
   session.set(Setting::lock_timeout, "50ms", false);
   const std::string& commit = session.setting(Setting::synchronous_commit);
@@ -279,13 +251,11 @@ Rows settle_in(Session& session) {
 Task<Rows> run_statement(Session& session, const Parsed& statement,
                          const std::vector<Argument>& arguments) {
   switch (statement.statement) {
-    case Statement::ask:
     case Statement::look:
-    case Statement::peek:
     case Statement::take:
-    case Statement::take_apart:
+    case Statement::take_permit:
       co_return co_await call_take(session, statement.statement, arguments);
-    case Statement::ask_key:
+    case Statement::take_key:
     case Statement::look_key:
     case Statement::forget_key:
     case Statement::cancel_key:
@@ -293,13 +263,6 @@ Task<Rows> run_statement(Session& session, const Parsed& statement,
     case Statement::conclude_key:
     case Statement::conclude_in:
       co_return co_await call_of_key(session, statement.statement, arguments);
-    case Statement::share:
-    case Statement::ask_share:
-    case Statement::ask_permit:
-    case Statement::cancel_permit:
-    case Statement::release_permit:
-    case Statement::release_permit_apart:
-      co_return co_await call_of_share(session, statement.statement, arguments);
     case Statement::renew: {
       Task<std::string> renew_them = renew_all(session, renewals_of(arguments), {});
       std::string answers = co_await renew_them;
@@ -320,7 +283,7 @@ Task<Rows> run_statement(Session& session, const Parsed& statement,
       std::string answers = co_await renew_them;
       co_return Rows::one(Value::of(std::move(answers)));
     }
-    case Statement::wake_all: {
+    case Statement::wake: {
       const std::vector<std::string> names = argument(arguments, 0).as_bytes_array();
       co_await wake(session, names);
       std::vector<std::string> others;
@@ -333,13 +296,12 @@ Task<Rows> run_statement(Session& session, const Parsed& statement,
       co_await wake(session, others);
       Rows rows;
       rows.columns = {Type::nothing, Type::nothing, Type::nothing};
-      rows.rows.emplace_back(3, Value::of(Type::nothing, 0));
+      rows.rows.push_back({Value::of(Type::nothing, 0)});
+      for (const std::size_t which : {1U, 2U}) {
+        const bool any = !argument(arguments, which).as_bytes_array().empty();
+        rows.rows.front().push_back(any ? Value::of(Type::nothing, 0) : Value::none(Type::nothing));
+      }
       co_return rows;
-    }
-    case Statement::wake: {
-      const std::vector<std::string> names = argument(arguments, 0).as_bytes_array();
-      co_await wake(session, names);
-      co_return Rows::one(Value::of(Type::nothing, 0));
     }
     case Statement::census: {
       const std::vector<std::int64_t> processes = argument(arguments, 0).as_number_array();

@@ -16,6 +16,8 @@ class KeyQuestions : public Questions {
   using Questions::Questions;
 
  protected:
+  using Questions::append;
+
   /// One of the library's statements, whose arguments get their types from it when it is prepared.
   static std::string typed(std::string text,
                            const std::vector<std::pair<std::string, std::string>>& types) {
@@ -51,29 +53,29 @@ class KeyQuestions : public Questions {
 
   std::int64_t some_time() { return 1 + static_cast<std::int64_t>(pick(3'000'000)); }
   std::string result() { return std::string(pick(4), static_cast<char>(pick(256))); }
-  std::int64_t copies() { return static_cast<std::int64_t>(16 * (1 + pick(3))); }
 
   Question ask_key() {
     const std::string text = mortise::postgres::fill_in(mortise::postgres::sql::ask_key, schema_);
     Question question = call(text, {name(), attempt()}, {});
     question.words.replace(0, text.size(), "ask_key");
     question.real = typed(text, {{"$3", "bigint[]"}, {"$4", "bytea[]"}});
-    const std::int64_t how = copies() + (chance(10) ? 4 : 0) + static_cast<std::int64_t>(pick(4));
+    const auto how = static_cast<std::int64_t>(pick(4));
     append(question, std::vector{some_time(), how, static_cast<std::int64_t>(pick(3)),
                                  chance(20) ? 1'000 * some_time() : some_time()});
     append(question, std::vector<std::string>{chance(50) ? "label" : "", chance(80) ? "a" : "b"});
+    append_moment(question, "$5", void_moment());
     return question;
   }
 
   Question conclude_key() {
     const std::string text =
-        "SELECT " + schema_ + ".conclude_key($1, $2, ($3)[1], ($3)[2], ($3)[3] = 1, $4, ($3)[4])";
+        "SELECT " + schema_ +
+        ".conclude_key($1, $2, ($3)[1], ($3)[2] = 1, ($3)[3] = 1, $4, ($3)[4])";
     const Hold its = hold(true);
     Question question = call(text, {its.name, its.attempt}, {});
     question.real = typed(text, {{"$3", "bigint[]"}});
-    const std::int64_t how =
-        copies() + (chance(20) ? 4 : 0) + (chance(80) ? 3 : 0) + (chance(20) ? 8 : 0);
-    append(question, std::vector{its.number, how, std::int64_t{chance(60) ? 1 : 0}, some_time()});
+    append(question, std::vector{its.number, std::int64_t{chance(20) ? 1 : 0},
+                                 std::int64_t{chance(60) ? 1 : 0}, some_time()});
     const std::string bytes = result();
     question.real_arguments.push_back("\\x" + hex_of(bytes));
     question.model_arguments.push_back(bytes);
@@ -96,12 +98,16 @@ class KeyQuestions : public Questions {
   }
 
   Question wake_all() {
-    const std::string text = "SELECT " + schema_ + ".wake($1), " + schema_ + ".wake_run($2), " +
-                             schema_ + ".wake_gate($3)";
-    Question question{.words = text, .real = text, .model = text};
+    const std::string text = "SELECT " + schema_ +
+                             ".wake($1), CASE WHEN pg_catalog.cardinality($2) > 0 THEN " + schema_ +
+                             ".wake_run($2) END, CASE WHEN pg_catalog.cardinality($3) > 0 THEN " +
+                             schema_ + ".wake_gate($3) END";
+    Question question{
+        .words = text, .real = typed(text, {{"$2", "bytea[]"}, {"$3", "bytea[]"}}), .model = text};
     append(question, std::vector<std::string>{name()});
-    append(question, std::vector<std::string>{name(), name()});
-    append(question, std::vector<std::string>{name()});
+    append(question,
+           chance(70) ? std::vector<std::string>{name(), name()} : std::vector<std::string>{});
+    append(question, chance(50) ? std::vector<std::string>{name()} : std::vector<std::string>{});
     return question;
   }
 
@@ -153,14 +159,13 @@ class KeyQuestions : public Questions {
             mortise::postgres::fill_in(mortise::postgres::sql::look_key, schema_);
         return call(text, {name()}, {});
       }
-      case 2:
-        return call("SELECT " + schema_ + ".cancel_key($1, $2, $3)", {name(), attempt()},
-                    {copies() + (chance(30) ? 4 : 0) + (chance(50) ? 1 : 0)});
+      case 2: return cancel("cancel_key", name(), attempt());
       case 3: {
         const Hold its = hold(true);
-        return call(
-            "SELECT " + schema_ + ".release_apart_run($1, $2, $3, $4)", {its.name, its.attempt},
-            {its.number, copies() + (chance(10) ? 4 : 0) + static_cast<std::int64_t>(pick(4))});
+        Question question = call("SELECT " + schema_ + ".release_key($1, $2, $3, $4)",
+                                 {its.name, its.attempt}, {its.number});
+        append(question, chance(50));
+        return question;
       }
       case 4: return renew_all();
       case 5: return wake_all();

@@ -1,58 +1,32 @@
 // SPDX-License-Identifier: MIT
-// look.sql, ask.sql, peek.sql and inspect.sql.
+// look.sql and inspect.sql.
 #include "simulation/postgres/functions.hpp"
 #include "simulation/postgres/wire.hpp"
 
 namespace simulation::postgres {
-/// int8send(number) || timestamptz_send(expires_at) || timestamptz_send(clock) || label
-std::string holder_bytes(const LockRow& row, Moment t) {
+namespace {
+
+/// int8send(number) || timestamptz_send(expires_at) || label
+std::string holder_bytes(const LockRow& row) {
   std::string bytes;
   append_number(bytes, static_cast<std::uint64_t>(row.number), sizeof row.number);
   append_number(bytes, static_cast<std::uint64_t>(row.expires_at), sizeof row.expires_at);
-  append_number(bytes, static_cast<std::uint64_t>(t), sizeof t);
   return bytes + row.label;
 }
 
+}  // namespace
+
 Task<Value> look(Session& session, const TakeRequest& request) {
   const LockRow* const row = session.see(request.name);
-  const Moment t = session.clock();
-  if (row != nullptr && row->expires_at > t) co_return Value::binary(holder_bytes(*row, t));
-  std::string answer = co_await take(session, request);
-  session.db.note_answer(answer);
-  co_return Value::binary(std::move(answer));
-}
-
-Task<Value> ask(Session& session, const TakeRequest& request) {
-  const How how(request.how);
-  const LockRow* const row = session.see(request.name);
-  const Moment t = session.clock();
-  const bool written = !how.waits || (!how.fair && row != nullptr && row->lease > 0 &&
-                                      row->waiters_until > t + 5 * second);
-  if (row != nullptr && row->expires_at > t && row->attempt != request.attempt && !how.strays &&
-      written) {
-    co_return Value::binary(holder_bytes(*row, t));
-  }
-  constexpr std::int64_t own_session = 8;
-  constexpr std::int64_t strays = 4;
-  const bool plain = (request.how & (own_session | strays)) == own_session;
-  Task<std::string> take_it = plain ? take(session, request) : take_row(session, request);
-  std::string answer = co_await take_it;
-  session.db.note_answer(answer);
-  co_return Value::binary(std::move(answer));
-}
-
-Task<Rows> peek(Session& session, const TakeRequest& request) {
-  const LockRow* const row = session.see(request.name);
-  if (row == nullptr) {
-    Rows none;
-    none.columns = {Type::bytea};
-    co_return none;
-  }
   const Moment t = session.statement_began();
-  if (row->expires_at > t) co_return Rows::one(Value::binary(holder_bytes(*row, t)));
+  const bool others =
+      row != nullptr && row->expires_at > t &&
+      (row->attempt != request.attempt || session.db.makes(Mistake::own_hold_is_busy));
+  const bool keeps_out =
+      others && (!request.shares() || (row->lease > 0 && request.beside.empty()));
+  if (keeps_out) co_return Value::binary(holder_bytes(*row));
   std::string answer = co_await take(session, request);
-  session.db.note_answer(answer);
-  co_return Rows::one(Value::binary(std::move(answer)));
+  co_return Value::binary(std::move(answer));
 }
 
 Rows inspect(Session& session, const std::string& name) {

@@ -43,22 +43,14 @@ bool has_ticket(const Session& session, const KeyRequest& request) {
 
 /// It ends without a run: what is to be written for that. @return whether the row was locked
 /// @param shares whether something was written in this transaction before
-Task<bool> ends_without(Session& session, const KeyRequest& request, Moment t, bool shares) {
-  const How how(request.take.how);
+Task<bool> ends_without(Session& session, const KeyRequest& request, bool shares) {
   const std::string& name = request.take.name;
-  const bool queues = how.fair && has_ticket(session, request);
-  if (!how.strays && !queues) co_return false;
+  if (!How(request.take.how).fair || !has_ticket(session, request)) co_return false;
   session.only_looks(shares);
   LockTuple* const tuple = co_await session.lock_row(name, Strength::no_key_update, true);
   co_await session.step();
   if (tuple == nullptr) co_return session.see(name) != nullptr;
-  if (how.strays) {
-    LockRow row = session.row(*tuple);
-    row.buried = bury(row.buried, request.take.attempt, how.copy, t);
-    session.write(*tuple, std::move(row));
-    co_await session.step();
-  }
-  if (queues) delete_ticket(session, name, request.take.attempt);
+  delete_ticket(session, name, request.take.attempt);
   co_return false;
 }
 
@@ -80,11 +72,16 @@ Task<std::string> begin_known(Session& session, KeyTuple& tuple, const KeyReques
     co_return answer_of(shown(session, row, request), false, verdict);
   }
   const std::int64_t run = verdict == '0' ? 1 : row.run + 1;
+  const bool stands = verdict == '+' && row.state != 'P';
+  row.stood = {.state = stands ? row.state : '\0',
+               .run = row.run,
+               .number = row.number,
+               .kept_until = row.kept_until};
+  if (!stands) row.bytes.clear();
   row.state = 'P';
   row.run = run;
   row.number = number;
   row.fingerprint = request.fingerprint;
-  row.bytes.clear();
   row.kept_until = t + request.keeps;
   session.write(tuple, std::move(row));
   co_return "G " + std::to_string(number) + " 0 " + std::to_string(request.take.lease) + " " +
@@ -126,7 +123,7 @@ Task<std::string> begin_key(Session& session, const KeyRequest& request) {
     const bool lives = row.state == 'P' && has;
     const char verdict = verdict_of(session, row, row.kept_until > t || has, lives, request);
     if (verdict == 'M' || verdict == 'R') {
-      const bool locked = co_await ends_without(session, request, t, shares);
+      const bool locked = co_await ends_without(session, request, shares);
       co_return locked ? std::string("L") : answer_of(shown(session, row, request), lives, verdict);
     }
     takes.seen_run = verdict == 'W';
@@ -156,7 +153,7 @@ std::string told(const KeyRow& row, bool held, const std::string& bytes) {
   append_number(out, static_cast<std::uint64_t>(row.run), sizeof row.run);
   append_number(out, static_cast<std::uint64_t>(row.number), sizeof row.number);
   append_number(out, row.fingerprint.size(), sizeof(std::int32_t));
-  return out + row.fingerprint + bytes;
+  return out + row.fingerprint + (row.state == 'P' ? std::string() : bytes);
 }
 
 std::int64_t floor_of_keys(const Session& session) {
@@ -171,7 +168,7 @@ std::int64_t floor_of_keys(const Session& session) {
 Task<Value> ask_key(Session& session, const KeyRequest& request) {
   const How how(request.take.how);
   const KeyRow* const row = session.see<KeyRow>(request.key);
-  if (row != nullptr && row->kept_until > session.clock() && !how.strays &&
+  if (row != nullptr && row->kept_until > session.clock() &&
       !(how.fair && has_ticket(session, request))) {
     const bool other = row->fingerprint != request.fingerprint &&
                        !session.db.makes(Mistake::any_request_is_answered);
@@ -189,15 +186,15 @@ Task<Value> ask_key(Session& session, const KeyRequest& request) {
 }
 
 Task<std::string> cancel_key(Session& session, const std::string& key, const std::string& attempt,
-                             std::int64_t how_bits) {
+                             bool in_doubt) {
   const std::string name = run_name(key);
-  const std::string answer = co_await cancel(session, name, attempt, how_bits);
+  const std::string answer = co_await cancel(session, name, attempt, in_doubt);
   if (answer.starts_with("G")) {
     const KeyRow* const row = session.see<KeyRow>(key);
     if (row == nullptr) throw SqlError("XX000", "the model: somebody runs a key without a record");
     co_return answer + " " + std::to_string(row->run);
   }
-  if (How(how_bits).strays && answer != "L") {
+  if (in_doubt && answer != "L") {
     co_await session.step();
     if (session.see<KeyRow>(key) == nullptr) {
       KeyRow row{.name = key, .state = '-', .kept_until = session.clock()};

@@ -9,9 +9,6 @@
 namespace simulation::postgres {
 namespace {
 
-/// Of `how`: its runner's own transaction has recorded that, or nothing is.
-constexpr std::int64_t confirms_bit = 8;
-
 /// As SQL's translate().
 std::string translated(std::string text, std::string_view from, std::string_view to) {
   for (char& each : text) {
@@ -24,6 +21,7 @@ std::string translated(std::string text, std::string_view from, std::string_view
 void record(const Session& session, KeyRow& row, const KeyConclusion& what) {
   row.state = what.succeeds ? 'Y' : 'F';
   row.bytes = what.bytes;
+  row.stood.state = 0;
   row.kept_until = session.clock() + what.keeps;
 }
 
@@ -57,7 +55,7 @@ Task<std::string> conclude_key(Session& session, const KeyConclusion& what) {
   const char becomes = what.succeeds ? 'Y' : 'F';
   const bool any = session.db.makes(Mistake::outcome_recorded_after_the_loss);
   const bool mine = row && (row->number == what.number || any);
-  std::string answer = co_await release_row(session, name, what.attempt, what.number, what.how);
+  std::string answer = co_await release_row(session, name, what.attempt, what.number);
   if (answer == "L") co_return answer;
   if (!session.db.makes(Mistake::outcome_not_on_disk)) session.commit_on_disk();
   co_await session.step();
@@ -66,7 +64,7 @@ Task<std::string> conclude_key(Session& session, const KeyConclusion& what) {
     co_await session.step();
   }
   if (mine && row->state == 'P') {
-    if ((what.how & confirms_bit) != 0) co_return translated(std::move(answer), "FTANM", "XYXXY");
+    if (what.confirms) co_return translated(std::move(answer), "FTAN", "XYXX");
     const bool live = answer == "F" || answer == "T";
     if (!live && !any) {
       co_return translated(std::move(answer), "A", "N");
@@ -81,9 +79,31 @@ Task<std::string> conclude_key(Session& session, const KeyConclusion& what) {
     session.write(*tuple, *row);
   }
   if (row->state == becomes && row->bytes == what.bytes) {
-    co_return translated(std::move(answer), "XYNM", "FTAT");
+    co_return translated(std::move(answer), "XYN", "FTA");
   }
-  co_return translated(std::move(answer), "FTAXYNM", "SUSSUSU");
+  co_return translated(std::move(answer), "FTAXYN", "SUSSUS");
+}
+
+Task<std::string> release_key(Session& session, const std::string& key, const std::string& attempt,
+                              std::int64_t number, bool undoes) {
+  const std::string name = run_name(key);
+  std::string answer = co_await release_row(session, name, attempt, number);
+  const bool frees = answer == "F" || answer == "T";
+  if (!undoes || !frees || session.db.makes(Mistake::undo_leaves_the_key_pending)) {
+    co_return answer;
+  }
+  co_await session.step();
+  const WhereOf<KeyRow> where = [&](const KeyRow& row, const TupleLocks&) {
+    return row.number == number && row.state == 'P' && row.stood.state != 0;
+  };
+  const SetOf<KeyRow> set = [](KeyRow& row) {
+    row.state = std::exchange(row.stood.state, '\0');
+    row.run = row.stood.run;
+    row.number = row.stood.number;
+    row.kept_until = row.stood.kept_until;
+  };
+  co_await session.update(key, where, set);
+  co_return answer;
 }
 
 Task<bool> conclude_in(Session& session, const KeyConclusion& what) {

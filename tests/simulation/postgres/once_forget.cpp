@@ -11,7 +11,6 @@ namespace simulation::postgres {
 namespace {
 
 constexpr std::size_t most_in_a_sweep = 16;
-constexpr Moment graves_last = 300 * second;
 
 /// @return the keys whose time is over, and was not before `since`; the oldest first.
 std::vector<std::string> keys_over(const Session& session, Moment since, Moment t) {
@@ -41,13 +40,6 @@ Task<std::int64_t> sweep_key(Session& session, KeyTuple& tuple, Moment t) {
     const bool keeps_runner = !session.db.makes(Mistake::sweep_removes_what_is_run);
     if (run.expires_at > t && keeps_runner) {
       row.kept_until = run.expires_at;
-      session.write(tuple, std::move(row));
-      co_return 0;
-    }
-    if (run.buried && unbury(*run.buried, t)) {
-      row.state = '-';
-      row.bytes.clear();
-      row.kept_until = t + graves_last;
       session.write(tuple, std::move(row));
       co_return 0;
     }

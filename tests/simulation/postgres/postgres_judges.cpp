@@ -129,17 +129,6 @@ std::size_t PostgresModel::ticket_count(std::string_view name) const {
   return found == database_.tickets.end() ? 0 : count(found->second);
 }
 
-std::size_t PostgresModel::tombstone_count() const {
-  std::size_t all = 0;
-  for (const auto& [name, tuple] : database_.locks) {
-    const LockRow* const last = committed(tuple);
-    // As above.
-    if (is_run(name) || is_gate(name)) continue;
-    if (last != nullptr && last->buried) all += last->buried->size();
-  }
-  return all;
-}
-
 std::map<std::string, KeyRow> PostgresModel::keys() const {
   std::map<std::string, KeyRow> all;
   for (const auto& [name, tuple] : database_.keys) {

@@ -119,7 +119,6 @@ class PostgresModel final : public Server {
   [[nodiscard]] std::vector<TicketRow> tickets() const;
   [[nodiscard]] std::size_t ticket_count() const;  ///< but of keys, which go with their rows
   [[nodiscard]] std::size_t ticket_count(std::string_view name) const;
-  [[nodiscard]] std::size_t tombstone_count() const;  ///< buried attempts of all locks
   [[nodiscard]] std::map<std::string, KeyRow> keys() const;
   [[nodiscard]] std::int64_t floor_of_keys() const;
   /// Server processes: also those whose client has gone.

@@ -25,6 +25,8 @@ class Questions {
  protected:
   /// @return a row as it is committed in the model.
   [[nodiscard]] virtual std::optional<LockRow> committed(const std::string& name) const = 0;
+  /// @return the clock of both.
+  [[nodiscard]] virtual Moment now() const = 0;
   /// @return who shares it; the first with an empty attempt.
   [[nodiscard]] virtual std::vector<LockRow> committed_shares(const std::string& name) const = 0;
 
@@ -58,25 +60,63 @@ class Questions {
     return question;
   }
 
-  Question take_like(const std::string& text, std::uint64_t bits) {
-    const std::int64_t lease = 1 + static_cast<std::int64_t>(pick(3'000'000));
-    const auto copies = static_cast<std::int64_t>(16 * (1 + pick(3)));
-    last_name_ = name();
-    Question question = call(text, {last_name_, attempt()}, {lease});
-    const std::string label = chance(50) ? "label" : "";
-    question.real_arguments.push_back("\\x" + hex_of(label));
-    question.model_arguments.push_back(label);
-    const std::int64_t how = copies + static_cast<std::int64_t>(pick(16) & bits);
-    question.real_arguments.push_back(std::to_string(how));
-    question.model_arguments.push_back(binary(how));
-    question.words += " how " + std::to_string(how);
-    return question;
+  /// A moment as the last argument, which the real server is given as a number.
+  void append_moment(Question& question, const std::string& argument, Moment moment) const {
+    question.real_arguments.push_back(std::to_string(moment));
+    question.model_arguments.push_back(binary(moment));
+    question.words += " until " + std::to_string(moment);
+    const std::size_t at = question.real.find(argument);
+    question.real.replace(at, argument.size(),
+                          "('2000-01-01 00:00:00+00'::timestamptz + " + argument +
+                              "::bigint * interval '1 microsecond')");
+  }
+  /// Until when a request may take: it has come in time, or has not.
+  Moment void_moment() {
+    const auto far = static_cast<Moment>(pick(1'000'000));
+    return now() + (chance(85) ? far : -far);
   }
 
-  Question file(const char* what, const char* text, std::uint64_t bits) {
-    Question question = take_like(mortise::postgres::fill_in(text, schema_), bits);
-    question.words.replace(0, question.real.size(), what);
+  enum class Of { owner, reader, permit };
+  /// A request to take. @param how the bits that it may have
+  Question take_like(const std::string& words, const std::string& text, Of of, std::uint64_t how) {
+    const std::int64_t lease = 1 + static_cast<std::int64_t>(pick(3'000'000));
+    last_name_ = name();
+    Question question = call(text, {last_name_, attempt()}, {of == Of::owner ? lease : -lease});
+    question.words.replace(0, question.real.size(), words);
+    const std::int64_t permits = of != Of::permit ? 0 : chance(90) ? 2 : 3;
+    const std::string label =
+        (of == Of::owner ? std::string() : mark_of(permits)) + (chance(50) ? "label" : "");
+    question.real_arguments.push_back("\\x" + hex_of(label));
+    question.model_arguments.push_back(label);
+    const auto bits = static_cast<std::int64_t>(pick(16) & how);
+    question.real_arguments.push_back(std::to_string(bits));
+    question.model_arguments.push_back(binary(bits));
+    std::string beside;
+    if (const std::optional<LockRow> row = committed(last_name_);
+        row && of == Of::reader && chance(30)) {
+      beside = row->attempt;
+    }
+    question.real_arguments.push_back("\\x" + hex_of(beside));
+    question.model_arguments.push_back(beside);
+    question.words += " how " + std::to_string(bits) + " beside " + hex_of(beside);
+    append_moment(question, "$7", void_moment());
     return question;
+  }
+  /// look.sql, which waits for nothing; or the function itself.
+  Question look(Of of) {
+    const std::string text = mortise::postgres::fill_in(mortise::postgres::sql::look, schema_);
+    return take_like(of == Of::owner ? "look" : "look to read", text, of, 10);
+  }
+  Question take(Of of) {
+    const std::string text = "SELECT pg_catalog.statement_timestamp(), " + schema_ + ".take" +
+                             (of == Of::permit ? "_gate" : "") + "($1, $2, $3, $4, $5, $6, $7)";
+    return take_like(text, text, of, 11);
+  }
+
+  static void append(Question& question, bool flag) {
+    question.words += flag ? " yes" : " no";
+    question.real_arguments.emplace_back(flag ? "t" : "f");
+    question.model_arguments.emplace_back(1, flag ? '\1' : '\0');
   }
 
   /// The hold of a name as it is committed, mostly; or something like it.
@@ -124,18 +164,20 @@ class Questions {
     return question;
   }
 
-  Question release(bool apart) {
+  std::int64_t own_session() { return chance(50) ? 8 : 0; }
+
+  Question release() {
     const Hold its = hold();
-    const auto how = static_cast<std::int64_t>(16 * (1 + pick(3)) + (chance(10) ? 4 : 0) +
-                                               (chance(50) ? 2 : 0) + (chance(50) ? 1 : 0));
-    return call("SELECT " + schema_ + (apart ? ".release_apart" : ".release") + "($1, $2, $3, $4)",
-                {its.name, its.attempt}, {its.number, how});
+    return call("SELECT " + schema_ + ".release($1, $2, $3, $4)", {its.name, its.attempt},
+                {its.number, own_session()});
   }
 
-  Question cancel() {
-    const auto how =
-        static_cast<std::int64_t>(16 * (1 + pick(3)) + (chance(30) ? 4 : 0) + (chance(50) ? 1 : 0));
-    return call("SELECT " + schema_ + ".cancel($1, $2, $3)", {name(), attempt()}, {how});
+  Question cancel(const std::string& function, const std::string& of, const std::string& who) {
+    Question question = call(
+        "SELECT pg_catalog.statement_timestamp(), " + schema_ + "." + function + "($1, $2, $3)",
+        {of, who}, {});
+    append(question, chance(30));
+    return question;
   }
 
   Question force_release() {
@@ -159,27 +201,6 @@ class Questions {
     return question;
   }
 
-  /// Of a reader, or of a permit.
-  Question share(bool permit) {
-    Question question =
-        permit       ? file("ask_permit", mortise::postgres::sql::ask_permit, 15)
-        : chance(30) ? take_like("SELECT " + schema_ + ".share($1, $2, $3, $4, $5, $6, 0)", 3)
-                     : file("ask_share", mortise::postgres::sql::ask_share, 15);
-    std::string beside;
-    if (const std::optional<LockRow> row = committed(last_name_); row && !permit && chance(30)) {
-      beside = row->attempt;
-    }
-    question.real_arguments.push_back("\\x" + hex_of(beside));
-    question.model_arguments.push_back(beside);
-    question.words += " beside " + hex_of(beside);
-    if (permit) {
-      const std::int64_t permits = chance(90) ? 2 : 3;
-      question.real_arguments.push_back(std::to_string(permits));
-      question.model_arguments.push_back(binary(permits));
-    }
-    return question;
-  }
-
   /// One of those who share a name, mostly, and the number that it has.
   Hold sharer(bool permit) {
     Hold its = hold();
@@ -199,11 +220,8 @@ class Questions {
 
   Question end_of_share(bool permit) {
     const Hold its = sharer(permit);
-    const auto how = static_cast<std::int64_t>(16 * (1 + pick(3)) + (chance(10) ? 4 : 0) +
-                                               (chance(50) ? 2 : 0) + (chance(50) ? 1 : 0));
-    return call("SELECT " + schema_ + (chance(50) ? ".release" : ".release_apart") +
-                    (permit ? "_gate" : "") + "($1, $2, $3, $4)",
-                {its.name, its.attempt}, {its.number, how});
+    return call("SELECT " + schema_ + ".release" + (permit ? "_gate" : "") + "($1, $2, $3, $4)",
+                {its.name, its.attempt}, {its.number, own_session()});
   }
 
   Question of_share() {
@@ -213,36 +231,29 @@ class Questions {
       case 1:
       case 2: return end_of_share(permit);
       case 3: {
-        const auto how = static_cast<std::int64_t>(16 * (1 + pick(3)) + (chance(30) ? 4 : 0) +
-                                                   (chance(50) ? 1 : 0));
         const Hold its = sharer(true);
-        return call("SELECT " + schema_ + ".cancel_gate($1, $2, $3)", {its.name, its.attempt},
-                    {how});
+        return cancel("cancel_gate", its.name, its.attempt);
       }
-      default: return share(permit);
+      default: return permit ? take(Of::permit) : chance(40) ? look(Of::reader) : take(Of::reader);
     }
   }
 
   /// What the library asks of locks.
   Question of_lock() {
-    const std::string take = "($1, $2, $3, $4, $5)";
     switch (pick(16)) {
-      case 0: return take_like("SELECT " + schema_ + ".take_apart" + take, 7);
+      case 0:
       case 1:
-      case 2: return file("look", mortise::postgres::sql::look, 2);
-      case 3: return file("peek", mortise::postgres::sql::peek, 2);
-      case 4:
-      case 5:
-      case 6: return file("ask", mortise::postgres::sql::ask, 15);
+      case 2:
+      case 3: return look(Of::owner);
       case 7:
       case 8:
-      case 9: return release(false);
-      case 10: return release(true);
-      case 11: return cancel();
+      case 9:
+      case 10: return release();
+      case 11: return cancel("cancel", name(), attempt());
       case 12:
         return chance(40) ? renewal() : renewal(chance(60) ? ".renew_share" : ".renew_share_gate");
-      case 13: return chance(20) ? force_release() : release(false);
-      default: return take_like("SELECT " + schema_ + ".take" + take, 3);
+      case 13: return chance(20) ? force_release() : release();
+      default: return take(Of::owner);
     }
   }
 

@@ -7,17 +7,14 @@
 namespace simulation::postgres {
 
 Task<std::string> release_row(Session& session, const std::string& name, const std::string& attempt,
-                              std::int64_t number, std::int64_t how_bits) {
-  const How how(how_bits);
-  const bool over = (how_bits & 2) != 0;
+                              std::int64_t number) {
   LockTuple* const tuple = co_await session.lock_row(name, Strength::no_key_update, true);
   if (tuple == nullptr) {
     co_await session.step();
     const LockRow* const row = session.see(name);
-    const bool its = row != nullptr && row->attempt == attempt && (row->number == number || over);
+    const bool its = row != nullptr && row->attempt == attempt && row->number == number;
     const bool shared = row != nullptr && !is_run(name) && row->lease == 0;
-    const bool ours = row != nullptr && (how.strays || shared || its);
-    co_return ours ? "L" : "N";
+    co_return shared || its ? "L" : "N";
   }
   co_await session.step();
   session.set(Setting::synchronous_commit, "off", true);
@@ -44,21 +41,12 @@ Task<std::string> release_row(Session& session, const std::string& name, const s
   }
   const bool not_his = (row.attempt != attempt || row.number != number) &&
                        !session.db.makes(Mistake::release_ignores_attempt);
-  const bool wakes = (how_bits & 1) != 0 && !session.db.makes(Mistake::release_waits_for_notify);
+  const bool wakes = !session.db.makes(Mistake::release_waits_for_notify);
   char outcome = not_his                            ? 'N'
                  : row.expires_at == minus_infinity ? 'A'
                  : row.expires_at <= t              ? 'X'
                                                     : 'F';
-  if (how.strays) {
-    row.buried = bury(row.buried, attempt, how.copy + 1, t);
-    LockRow buried = whole;
-    buried.buried = row.buried;
-    session.write(*tuple, std::move(buried));
-    co_await session.step();
-  }
-  const bool orphaned_grant = over && outcome == 'N' && row.attempt == attempt && number > 0 &&
-                              row.number > number && row.expires_at > t;
-  if (outcome == 'F' || outcome == 'X' || orphaned_grant) {
+  if (outcome == 'F' || outcome == 'X') {
     bool opens = true;
     Moment ends = minus_infinity;
     if (shared) {
@@ -69,12 +57,11 @@ Task<std::string> release_row(Session& session, const std::string& name, const s
       opens = is_gate(name) || owned || ends == minus_infinity;
     }
     LockRow freed = whole;
-    freed.buried = row.buried;
     freed.expires_at = ends;
     session.write(*tuple, std::move(freed));
     if (!opens) co_return std::string(1, outcome);
     if (row.waiters_until > t && wakes) {
-      outcome = outcome == 'F' ? 'T' : outcome == 'X' ? 'Y' : 'M';
+      outcome = outcome == 'F' ? 'T' : 'Y';
     } else if (row.waiters_until > t) {
       co_await session.step();
       co_await tell(session, name, t);
@@ -86,6 +73,7 @@ Task<std::string> release_row(Session& session, const std::string& name, const s
 
 Task<std::string> release(Session& session, const std::string& name, const std::string& attempt,
                           std::int64_t number, std::int64_t how) {
+  if (!How(how).own_session) settle(session);
   const Where where = [&](const LockRow& row, const TupleLocks& tuple) {
     const Moment t = session.clock();
     const bool untouched = tuple.writer == &session
@@ -102,7 +90,8 @@ Task<std::string> release(Session& session, const std::string& name, const std::
     co_return "F";
   }
   co_await session.step();
-  co_return co_await release_row(session, name, attempt, number, how);
+  if (session.setting(Setting::search_path) != "ours") settle(session);
+  co_return co_await release_row(session, name, attempt, number);
 }
 
 Task<void> wake(Session& session, const std::vector<std::string>& names) {

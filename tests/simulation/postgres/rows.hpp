@@ -6,20 +6,11 @@
 #include "simulation/postgres/value.hpp"
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 
 namespace simulation::postgres {
-
-/// Copies of an attempt before this one come too late, until then (seconds since 1970).
-struct Tombstone {
-  std::int64_t copy = 0;
-  std::int64_t until = 0;
-  friend bool operator==(const Tombstone&, const Tombstone&) = default;
-};
-using Tombstones = std::map<std::string, Tombstone, std::less<>>;  ///< by attempt
 
 struct LockRow {
   std::string name{};
@@ -29,7 +20,6 @@ struct LockRow {
   Moment expires_at = minus_infinity;
   std::string label{};
   Moment waiters_until = minus_infinity;
-  std::optional<Tombstones> buried{};
   bool owns = false;  ///< of `share`
   friend bool operator==(const LockRow&, const LockRow&) = default;
 };
@@ -93,6 +83,15 @@ struct KeyRow {
   Moment kept_until = infinity;
   std::string fingerprint{};
   std::string bytes{};
+  /// What stood before a run that is pending: see release_key().
+  struct Stood {
+    char state = 0;  ///< 0: nothing
+    std::int64_t run = 0;
+    std::int64_t number = 0;
+    Moment kept_until = 0;
+    friend bool operator==(const Stood&, const Stood&) = default;
+  };
+  Stood stood{};
   friend bool operator==(const KeyRow&, const KeyRow&) = default;
 };
 constexpr int floors = 8;

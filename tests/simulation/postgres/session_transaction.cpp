@@ -34,7 +34,7 @@ Task<Rows> Session::run(const Parsed& statement, const std::vector<Argument>& ar
   ++db.statements;
   latest_ = statement.statement;
   co_await reach(Point::begins);
-  if (db.refuses_takes && latest_ >= Statement::ask && latest_ <= Statement::take_apart) {
+  if (db.refuses_takes && latest_ >= Statement::look && latest_ <= Statement::take) {
     throw SqlError("42501", "permission denied for function");
   }
   tx_.statement_began = clock();

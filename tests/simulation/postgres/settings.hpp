@@ -17,15 +17,16 @@ enum class Setting : std::uint8_t {
   lock_timeout,
   synchronous_commit,
   default_isolation,
-  isolation,   ///< of this transaction
-  swept,       ///< see sweep_on()
-  has_waited,  ///< see add_row()
-  other,       ///< known to the server, and without any effect here
+  isolation,    ///< of this transaction
+  swept,        ///< see sweep_on()
+  has_waited,   ///< see add_row()
+  search_path,  ///< "ours", or any other one
+  other,        ///< known to the server, and without any effect here
 };
 
 struct Settings {
   std::array<std::string, static_cast<std::size_t>(Setting::other) + 1> values{
-      "0", "on", "read committed", "read committed", "", "", ""};
+      "0", "on", "read committed", "read committed", "", "", "", ""};
 
   [[nodiscard]] const std::string& of(Setting setting) const {
     return values[static_cast<std::size_t>(setting)];

@@ -74,14 +74,10 @@ StatementTexts::StatementTexts(const std::string& schema) {
   const auto file = [&](const char* text, Statement statement) {
     known_.emplace(trimmed(mortise::postgres::fill_in(text, schema)), statement);
   };
-  file(sql::ask, Statement::ask);
-  file(sql::ask_key, Statement::ask_key);
-  file(sql::ask_share, Statement::ask_share);
-  file(sql::ask_permit, Statement::ask_permit);
+  file(sql::look, Statement::look);
+  file(sql::ask_key, Statement::take_key);
   file(sql::look_key, Statement::look_key);
   file(sql::renew_all, Statement::renew_all);
-  file(sql::look, Statement::look);
-  file(sql::peek, Statement::peek);
   file(sql::inspect, Statement::inspect);
   file(sql::greet, Statement::greet);
   file(sql::check, Statement::check);
@@ -89,25 +85,28 @@ StatementTexts::StatementTexts(const std::string& schema) {
   const auto call = [&](const std::string& what, Statement statement) {
     known_.emplace("SELECT " + schema + "." + what, statement);
   };
-  call("take($1, $2, $3, $4, $5)", Statement::take);
-  call("take_apart($1, $2, $3, $4, $5)", Statement::take_apart);
-  call("cancel($1, $2, $3)", Statement::cancel);
-  call("renew($1, $2, $3, $4)", Statement::renew);
+  const auto timed = [&](const std::string& what, Statement statement) {
+    known_.emplace("SELECT pg_catalog.statement_timestamp(), " + schema + "." + what, statement);
+  };
+  timed("take($1, $2, $3, $4, $5, $6, $7)", Statement::take);
+  timed("take_gate($1, $2, $3, $4, $5, $6, $7)", Statement::take_permit);
+  timed("cancel($1, $2, $3)", Statement::cancel);
+  timed("cancel_key($1, $2, $3)", Statement::cancel_key);
+  timed("cancel_gate($1, $2, $3)", Statement::cancel_permit);
   call("release($1, $2, $3, $4)", Statement::release);
-  call("release_apart($1, $2, $3, $4)", Statement::release_apart);
-  call("wake($1)", Statement::wake);
-  call("cancel_key($1, $2, $3)", Statement::cancel_key);
-  call("release_apart_run($1, $2, $3, $4)", Statement::release_key);
-  call("conclude_key($1, $2, ($3)[1], ($3)[2], ($3)[3] = 1, $4, ($3)[4])", Statement::conclude_key);
-  call("conclude_in($1, $2, $3, true, $4, $5)", Statement::conclude_in);
-  call("forget_key($1, $2)", Statement::forget_key);
-  call("wake($1), " + schema + ".wake_run($2), " + schema + ".wake_gate($3)", Statement::wake_all);
-  call("share($1, $2, $3, $4, $5, $6, 0)", Statement::share);
+  call("release_key($1, $2, $3, $4)", Statement::release_key);
+  call("release_gate($1, $2, $3, $4)", Statement::release_permit);
+  call("renew($1, $2, $3, $4)", Statement::renew);
   call("renew_share($1, $2, $3, $4)", Statement::renew_share);
   call("renew_share_gate($1, $2, $3, $4)", Statement::renew_share_gate);
-  call("cancel_gate($1, $2, $3)", Statement::cancel_permit);
-  call("release_gate($1, $2, $3, $4)", Statement::release_permit);
-  call("release_apart_gate($1, $2, $3, $4)", Statement::release_permit_apart);
+  call("conclude_key($1, $2, ($3)[1], ($3)[2] = 1, ($3)[3] = 1, $4, ($3)[4])",
+       Statement::conclude_key);
+  call("conclude_in($1, $2, $3, true, $4, $5)", Statement::conclude_in);
+  call("forget_key($1, $2)", Statement::forget_key);
+  call("wake($1), CASE WHEN pg_catalog.cardinality($2) > 0 THEN " + schema +
+           ".wake_run($2) END, CASE WHEN pg_catalog.cardinality($3) > 0 THEN " + schema +
+           ".wake_gate($3) END",
+       Statement::wake);
   call("guard($1, $2)", Statement::guard);
   call("lock_in($1, $2::integer)", Statement::lock_in);
   const auto at_home = [&](const char* what, Statement statement, std::size_t first) {

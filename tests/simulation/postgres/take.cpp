@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// add_row.sql, take.sql, and bury() of schema.sql.
+// add_row.sql, take.sql and take_row.sql.
 #include "simulation/postgres/functions.hpp"
 
 #include <algorithm>
@@ -34,13 +34,12 @@ void on_disk(Session& session) {
 
 /// There is no row of that name yet.
 Task<std::string> take_new(Session& session, const TakeRequest& request) {
-  const How how(request.how);
+  if (came_late(session, session.clock(), request.void_after)) co_return "V";
   LockRow row{.name = request.name,
               .attempt = request.attempt,
               .lease = request.lease,
               .label = request.label};
-  if (how.strays) row.buried = bury({}, request.attempt, how.copy, session.clock());
-  const LockTuple* const added = co_await add_row(session, std::move(row));
+  const LockTuple* const added = co_await add_row(session, std::move(row), request.void_after);
   if (added == nullptr) co_return "L";
   session.granted(session.row(*added));
   on_disk(session);
@@ -110,20 +109,17 @@ std::string owner_words(const char* letter, const LockRow& row, Moment t) {
          std::to_string(row.expires_at - t) + " " + hex_of(row.label);
 }
 
-/// What the server was told once, and has answered, need not be told with each later call: a few
-/// may have been under way together.
-void judge_tombstone(Session& session, const LockRow& row, const TakeRequest& request) {
-  constexpr int together = 16;
-  if (!row.buried) return;
-  const auto tombstone = row.buried->find(request.attempt);
-  if (tombstone == row.buried->end() || tombstone->second.copy != How(request.how).copy) return;
-  std::pair key(request.attempt, tombstone->second.copy);
-  if (++session.db.buried_again[std::move(key)] > together) {
-    session.db.break_rule("the same late copies are refused anew with each call");
-  }
+}  // namespace
+
+bool came_late(const Session& session, Moment t, Moment void_after) {
+  return t > void_after && !session.db.makes(Mistake::void_is_not_looked_at);
 }
 
-}  // namespace
+void settle(Session& session) {
+  session.set(Setting::search_path, "ours", true);
+  session.set(Setting::lock_timeout, "50ms", true);
+  session.commit_on_disk();
+}
 
 bool delete_ticket(Session& session, const std::string& name, const std::string& attempt) {
   bool found = false;
@@ -142,28 +138,7 @@ void delete_old_tickets(Session& session, const std::string& name, Moment t) {
   }
 }
 
-std::optional<Tombstones> unbury(const Tombstones& tombstones, Moment t) {
-  Tombstones left;
-  for (const auto& [each, tombstone] : tombstones) {
-    if (tombstone.until * in_a_second > epoch(t)) left.emplace(each, tombstone);
-  }
-  return left.empty() ? std::nullopt : std::optional(std::move(left));
-}
-
-Tombstones bury(const std::optional<Tombstones>& tombstones, const std::string& attempt,
-                std::int64_t copy, Moment t) {
-  Tombstones left;
-  if (tombstones) {
-    for (const auto& [each, tombstone] : *tombstones) {
-      if (tombstone.until * in_a_second > epoch(t)) left.emplace(each, tombstone);
-    }
-  }
-  const std::int64_t rounded_up = (epoch(t) + in_a_second - 1) / in_a_second;
-  left.insert_or_assign(attempt, Tombstone{.copy = copy, .until = rounded_up + 300});
-  return left;
-}
-
-Task<LockTuple*> add_row(Session& session, LockRow row) {
+Task<LockTuple*> add_row(Session& session, LockRow row, Moment void_after) {
   co_await session.step();
   const Moment t = session.clock();
   const bool run = is_run(row.name);
@@ -188,19 +163,34 @@ Task<LockTuple*> add_row(Session& session, LockRow row) {
   if (added != nullptr) added->pending_xmin = session.db.next_xid++;  // a subtransaction's
   session.set(Setting::lock_timeout, before, true);
   if (timed_out) session.set(Setting::has_waited, "yes", true);
+  if (added == nullptr) co_return nullptr;
   // A row of this name may have come and gone since the number was drawn.
-  if (added == nullptr || !run || number > floor_of_keys(session) ||
-      session.db.makes(Mistake::forgets_numbers_of_removed_keys)) {
-    co_return added;
-  }
+  const bool too_small = run && number <= floor_of_keys(session) &&
+                         !session.db.makes(Mistake::forgets_numbers_of_removed_keys);
+  if (!too_small && !came_late(session, session.clock(), void_after)) co_return added;
   session.undo_to(mark);
   session.set(Setting::has_waited, "yes", true);
   co_return nullptr;
 }
 
+Task<std::string> waits_already(Session& session, const TakeRequest& request) {
+  const Moment t = session.clock();
+  const LockRow* const row = session.see(request.name);
+  if (row == nullptr || row->expires_at <= t || row->attempt == request.attempt ||
+      row->lease <= 0 || row->waiters_until <= t + 5 * second) {
+    co_return std::string();
+  }
+  co_return owner_words("Q", *row, t);
+}
+
 Task<std::string> take_row(Session& session, const TakeRequest& request) {
   const How how(request.how);
   const bool shares = session.transaction().xid != 0;
+  if (how.waits && !how.fair) {
+    std::string answer = co_await waits_already(session, request);
+    co_await session.step();
+    if (!answer.empty()) co_return answer;
+  }
   LockTuple* tuple = nullptr;
   if (!request.seen_run || !how.waits) {
     tuple = co_await session.lock_row(request.name, Strength::update, true);
@@ -227,17 +217,7 @@ Task<std::string> take_row(Session& session, const TakeRequest& request) {
   LockRow row = session.row(*tuple);
   const bool robs = is_run(row.name) && session.db.makes(Mistake::two_run_a_key);
   const bool free = row.expires_at <= t || (robs && row.attempt != request.attempt);
-  if (row.buried && !session.db.makes(Mistake::late_copy_not_refused)) {
-    const auto tombstone = row.buried->find(request.attempt);
-    if (tombstone != row.buried->end() && tombstone->second.copy > how.copy) co_return "R";
-  }
-  if (how.strays) {
-    // Behind a guard it may go on, since the answer is that of a locked row.
-    if (!guarded) judge_tombstone(session, row, request);
-    row.buried = bury(row.buried, request.attempt, how.copy, t);
-    session.write(*tuple, row);
-    co_await session.step();
-  }
+  if (came_late(session, t, request.void_after)) co_return "V";
   if (!free && row.attempt == request.attempt) {
     session.commit_on_disk();
     co_return "G " + std::to_string(row.number) + " " +
@@ -256,9 +236,6 @@ Task<std::string> take_row(Session& session, const TakeRequest& request) {
   if (free && !guarded && (first.empty() || first == request.attempt)) {
     co_await session.step();
     make_owner(session, row, request, t);
-    if (row.buried && !session.db.makes(Mistake::tombstones_never_cleared)) {
-      row.buried = unbury(*row.buried, t);
-    }
     session.write(*tuple, row);
     if (!first.empty()) delete_ticket(session, request.name, request.attempt);
     on_disk(session);
@@ -272,28 +249,47 @@ Task<std::string> take_row(Session& session, const TakeRequest& request) {
 
 Task<std::string> take(Session& session, const TakeRequest& request) {
   const How how(request.how);
-  std::int64_t number = 0;
+  if (!how.own_session) settle(session);
+  const bool in_order = how.fair || is_gate(request.name);
   const Where where = [&](const LockRow& row, const TupleLocks& tuple) {
     const Moment t = session.clock();
     const bool untouched = tuple.writer == &session
                                ? tuple.pending_xmax == 0 || tuple.pending_xmax == tuple.pending_xmin
                                : tuple.xmax == 0 || tuple.xmax == tuple.xmin;
-    return row.expires_at <= t && untouched && !row.buried && (!how.fair || row.waiters_until <= t);
+    return row.expires_at <= t && untouched && (!in_order || row.waiters_until <= t) &&
+           !came_late(session, t, request.void_after);
   };
   const Set set = [&](LockRow& row) {
-    make_owner(session, row, request, session.clock());
-    number = row.number;
+    const Moment t = session.clock();
+    row.number = next_number(session, row.number, t);
+    row.attempt = request.attempt;
+    row.lease = request.lease;
+    row.label = request.label;
+    row.expires_at = t + std::abs(request.lease);
   };
-  const LockTuple* const taken = co_await session.update(request.name, where, set);
+  LockTuple* const taken = co_await session.update(request.name, where, set);
   if (taken != nullptr) {
+    LockRow row = session.row(*taken);
+    if (came_late(session, session.clock(), request.void_after)) {
+      co_await session.step();
+      row.expires_at = minus_infinity;
+      session.write(*taken, std::move(row));
+      co_return "V";
+    }
+    row.lease = std::abs(row.lease);  // for those who judge
+    session.granted(row);
     if (session.db.makes(Mistake::grant_not_on_disk)) on_disk(session);
     // Somebody who had to wait came before it in this transaction.
     const bool off = session.setting(Setting::synchronous_commit) == "off";
     if (off && !session.db.makes(Mistake::grant_behind_a_waiter_not_on_disk)) on_disk(session);
-    co_return std::to_string(number);
+    co_return request.shares() ? number_words(session, row.number) : std::to_string(row.number);
   }
   co_await session.step();
-  co_return co_await take_row(session, request);
+  if (session.setting(Setting::search_path) != "ours") settle(session);
+  if (!request.shares()) co_return co_await take_row(session, request);
+  TakeRequest as_one_of_several = request;
+  as_one_of_several.lease = -request.lease;
+  co_return co_await share_row(session, as_one_of_several);
 }
 
 }  // namespace simulation::postgres

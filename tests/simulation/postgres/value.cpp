@@ -33,6 +33,7 @@ std::int64_t signed_number(std::string_view bytes) {
   switch (bytes.size()) {
     case sizeof(std::int64_t): return static_cast<std::int64_t>(number_of(bytes));
     case sizeof(std::int32_t): return static_cast<std::int32_t>(number_of(bytes));
+    case sizeof(bool): return bytes.front() == '\0' ? 0 : 1;
     default: bad("incorrect binary data format");
   }
 }

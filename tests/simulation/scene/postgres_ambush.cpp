@@ -15,26 +15,20 @@ using postgres::Statement;
 
 bool is(PostgresAmbush::Whom whom, Statement statement) {
   switch (statement) {
-    case Statement::ask:
-    case Statement::ask_key:
-    case Statement::ask_share:
-    case Statement::ask_permit:
     case Statement::look:
-    case Statement::peek:
     case Statement::take:
-    case Statement::take_apart: return whom == PostgresAmbush::Whom::takes;
+    case Statement::take_key:
+    case Statement::take_permit: return whom == PostgresAmbush::Whom::takes;
     case Statement::renew:
     case Statement::renew_all: return whom == PostgresAmbush::Whom::renewals;
     case Statement::release:
-    case Statement::release_apart:
     case Statement::release_key:
     case Statement::release_permit:
     case Statement::conclude_key: return whom == PostgresAmbush::Whom::releases;
     case Statement::cancel:
     case Statement::cancel_permit:
     case Statement::cancel_key: return whom == PostgresAmbush::Whom::cancels;
-    case Statement::wake:
-    case Statement::wake_all: return whom == PostgresAmbush::Whom::wakes;
+    case Statement::wake: return whom == PostgresAmbush::Whom::wakes;
     default: return false;
   }
 }

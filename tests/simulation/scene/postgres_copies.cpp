@@ -45,12 +45,11 @@ void PostgresCopies::be_slow(bool takes) {
   requests_ = 0;
   trial_.delay([this, takes](ConnectionId, postgres::Statement statement, postgres::Point point) {
     using postgres::Statement;
-    const bool take = statement == Statement::take || statement == Statement::take_apart ||
-                      statement == Statement::ask || statement == Statement::look ||
-                      statement == Statement::peek;
-    const bool free = statement == Statement::release || statement == Statement::release_apart ||
-                      statement == Statement::cancel;
-    if (point != postgres::Point::begins || !(takes ? take : free)) return Nanos(0);
+    const bool take = statement == Statement::take || statement == Statement::look;
+    const bool free = statement == Statement::release || statement == Statement::cancel;
+    // A request that takes is void by then, unless it has been executed.
+    const auto slow = takes ? postgres::Point::answers : postgres::Point::begins;
+    if (point != slow || !(takes ? take : free)) return Nanos(0);
     ++requests_;
     return slower_than_patience;
   });

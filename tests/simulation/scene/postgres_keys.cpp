@@ -23,6 +23,7 @@ void PostgresKeys::come() {
       lose_a_conclusion(process, mine, point);
     }
     conclude_too_late(process, mine, other);
+    begin_too_late(process, mine, other);
     forget_too_late(process, mine, other);
     disturb_a_run(mine, other);
     run_for_longer_than_kept(mine, other);
@@ -102,6 +103,38 @@ void PostgresKeys::conclude_too_late(const Process& process, mortise::Client& mi
   const mortise::Outcome second = next.succeed("second");
   expect(second.state() == KeyState::succeeded, "S3", "a run is not recorded that nobody took");
   expect_outcome(its, "second", "somebody who had lost the key has said something of it");
+}
+
+// The server comes to it when the same client has begun and concluded that run: it begins one more,
+// that no client knows of.
+void PostgresKeys::begin_too_late(const Process& process, mortise::Client& mine,
+                                  mortise::Client& other) {
+  Room& room = trial_.room();
+  mortise::Once key =
+      mine.make_once("begun late", {.repeat = mortise::Repeat::always, .wait = 1s, .lease = lease});
+  key.begin().succeed("first");
+  trial_.delay(
+      [&room, &process, lost = false](ConnectionId id, Statement statement, Point where) mutable {
+        const Connection* const from = room.network.find(id);
+        const bool its = from != nullptr && &from->process() == &process;
+        if (lost || !its || where != Point::begins || statement != Statement::take_key)
+          return Nanos(0);
+        lost = true;
+        room.world.after(Nanos(0), [&room, id] {
+          if (Connection* const connection = room.network.find(id)) {
+            const auto keeper = connection->shared_from_this();
+            keeper->cut(true);
+          }
+        });
+        return late_process;
+      });
+  mortise::Run run = key.begin();
+  const bool recorded = run && run.succeed("second").state() == KeyState::succeeded;
+  std::this_thread::sleep_for(to_undo_it);
+  trial_.delay({});
+  if (!recorded) return;
+  mortise::Once its = other.make_once("begun late", {.wait = at_once, .lease = lease});
+  expect_outcome(its, "second", "a request that came late has begun one more run");
 }
 
 // The server comes to it when whoever asked has gone, and somebody has run the key once more.

@@ -23,6 +23,8 @@ class PostgresKeys {
   static constexpr auto at_once = 0ms;
   /// A server's process stands still, of which nobody reads any more.
   static constexpr Nanos late_process = 200ms;
+  /// In which a run that nobody knows of is undone.
+  static constexpr Nanos to_undo_it = 3s;
   /// And nobody waits for it any more.
   static constexpr Nanos later_than_a_call = 1500ms;
   static constexpr auto kept_briefly = 1s;
@@ -34,6 +36,7 @@ class PostgresKeys {
 
   void lose_a_conclusion(const Process& process, mortise::Client& mine, postgres::Point point);
   void conclude_too_late(const Process& process, mortise::Client& mine, mortise::Client& other);
+  void begin_too_late(const Process& process, mortise::Client& mine, mortise::Client& other);
   void forget_too_late(const Process& process, mortise::Client& mine, mortise::Client& other);
   void run_for_longer_than_kept(mortise::Client& mine, mortise::Client& other);
   void disturb_a_run(mortise::Client& mine, mortise::Client& other);

@@ -40,7 +40,7 @@ class PostgresOvertaken {
   static constexpr Nanos just_before_that = 500us;
   /// The server comes to what was asked for on the broken connection.
   static constexpr Nanos late_take = 300ms;
-  static constexpr Nanos until_all_is_over = 1s;
+  static constexpr Nanos until_all_is_over = 2500ms;
 
   void take_back(Process& process, mortise::Client& client, std::uint64_t place);
   void take_back_anew(Process& process, mortise::Client& client, std::uint64_t place);

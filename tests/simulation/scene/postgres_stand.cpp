@@ -260,9 +260,6 @@ class PostgresStand final : public Stand {
   [[nodiscard]] std::string leftovers(const std::vector<std::string>& /*names*/) override {
     const postgres::PostgresModel& server = servers_.primary();
     if (server.ticket_count() > 0) return std::to_string(server.ticket_count()) + " tickets";
-    if (server.tombstone_count() > 0) {
-      return std::to_string(server.tombstone_count()) + " attempts that are refused";
-    }
     return {};
   }
 

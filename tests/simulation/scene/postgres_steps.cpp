@@ -44,9 +44,10 @@ void PostgresSteps::come() {
 
 Nanos PostgresSteps::stands(const Process& process, postgres::Statement statement,
                             postgres::Point point) {
-  if (statement != postgres::Statement::take && statement != postgres::Statement::ask) {
-    return Nanos(0);
-  }
+  const bool takes =
+      statement == postgres::Statement::take || statement == postgres::Statement::look;
+  // Before that they check.
+  if (!takes || trial_.room().world.now() < begin_) return Nanos(0);
   if (&process == first_) return point == postgres::Point::answers ? look_at_the_row : Nanos(0);
   if (process.name() != "second in line") return Nanos(0);
   if (point == postgres::Point::begins && !second_has_begun_) {
