@@ -26,7 +26,9 @@ Arguments PostgresBackend::prepare(Call& call, bool pooled) {
       const Acquisition::Request& request = call.acquisition().request();
       call.space = space_of(request.mode);
       call.text = Call::Text::cancel;
-      return Statements::cancel(request, attempts_.is_in_doubt(request.attempt));
+      // What is taken back behind its decision is in doubt, also when the loss is forgotten by now.
+      return Statements::cancel(request,
+                                call.operation->done() || attempts_.is_in_doubt(request.attempt));
     }
     case Call::Kind::release:
     case Call::Kind::conclude: return prepare_release(call, pooled);

@@ -104,10 +104,10 @@ TEST_F(PostgresKeys, HaveTheirOutcomeBackWhenARunThatNobodyKnowsOfIsUndone) {
   PostgresTalk talk = server().user();
   const std::string first = number_in(begin(talk));
   EXPECT_EQ(conclude(talk, first, "result"), "F");
-  const std::string late = begin(talk, {.repeat = Repeat::always});
+  const std::string late = begin(talk, {.me = "\\x04", .repeat = Repeat::always});
   EXPECT_THAT(late, EndsWith(" 2"));
   EXPECT_EQ(state(), "P");
-  EXPECT_EQ(talk.value("select mortise.release_key('a', '\\x01', $1, true)", {number_in(late)}),
+  EXPECT_EQ(talk.value("select mortise.release_key('a', '\\x04', $1, true)", {number_in(late)}),
             "F");
   EXPECT_THAT(begin(talk, {.me = "\\x02"}), EndsWith("fresult"));
   EXPECT_EQ(see("select run || ' ' || number from mortise.once"), "1 " + first);
@@ -117,6 +117,29 @@ TEST_F(PostgresKeys, HaveTheirOutcomeBackWhenARunThatNobodyKnowsOfIsUndone) {
       talk.value("select mortise.release_key('a', '\\x03', $1, false)", {number_in(given_back)}),
       "F");
   EXPECT_EQ(state(), "P");
+}
+
+// Promise: O4
+TEST_F(PostgresKeys, AreAbsentAgainWhenTheirFirstRunIsUndone) {
+  PostgresTalk talk = server().user();
+  const std::string late = begin(talk);
+  EXPECT_EQ(talk.value("select mortise.release_key('a', '\\x01', $1, true)", {number_in(late)}),
+            "F");
+  EXPECT_EQ(state(), "-");
+  const std::string first = begin(talk, {.me = "\\x02"});
+  EXPECT_THAT(first, EndsWith(" 1"));
+  EXPECT_GT(number_in(first), number_in(late));
+}
+
+// A copy of the request that began the run comes after the conclusion, and before its moment.
+// Promise: O3
+TEST_F(PostgresKeys, KeepTheirOutcomeIfTheirLastRunnerAsksAgain) {
+  PostgresTalk talk = server().user();
+  const std::string first = number_in(begin(talk, {.repeat = Repeat::always}));
+  EXPECT_EQ(conclude(talk, first, "result"), "F");
+  EXPECT_THAT(begin(talk, {.repeat = Repeat::always}), EndsWith("fresult"));
+  EXPECT_EQ(state(), "Y");
+  EXPECT_EQ(conclude(talk, first, "result"), "A");
 }
 
 TEST_F(PostgresKeys, AreNotForgottenByARequestThatComesLate) {

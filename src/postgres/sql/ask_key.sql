@@ -2,8 +2,8 @@
 --
 -- $1 key  $2 attempt  $3 lease in microseconds, `how`, `repeats`, time to keep it in microseconds
 -- $4 label, fingerprint  $5 moment after which the request is void: see begin_key()
--- Returns  the server's clock, and the answer
-SELECT pg_catalog.statement_timestamp(), coalesce(
+-- Returns  the server's clock from before it has read anything (see look.sql), and the answer
+SELECT pg_catalog.transaction_timestamp(), coalesce(
   (SELECT @schema@.told(o.state, false, o.run, o.number, o.fingerprint,
                         CASE WHEN o.fingerprint = ($4)[2] THEN o.bytes ELSE '' END)
      FROM @schema@.once AS o

@@ -40,7 +40,7 @@ DECLARE
 BEGIN
   -- What ends without a run takes nothing. Both rows by one snapshot: a statement later the key may have been
   -- forgotten and be run again, and that runner would keep what it knows nothing of.
-  SELECT k.*, l.expires_at INTO o
+  SELECT k.*, l.expires_at, l.attempt = me AND l.number = k.number AS is_mine INTO o
     FROM @schema@.once AS k LEFT JOIN @schema@.run AS l ON l.name = k.key WHERE k.key = the_key;
   IF FOUND THEN
     t := clock_timestamp();
@@ -48,6 +48,8 @@ BEGIN
     has := coalesce(o.expires_at > t, false);
     lives := o.state = 'P' AND has;
     verdict := @schema@.judge(o.state, o.kept_until > t OR has, lives, o.fingerprint, of_request, repeats);
+    -- An attempt runs a key once: this is a copy of a request whose run has an outcome.
+    IF o.is_mine AND verdict = '+' AND o.state <> 'P' THEN verdict := 'R'; END IF;
     IF verdict IN ('M', 'R') THEN
       queues := fair AND EXISTS (SELECT FROM @schema@.run_ticket WHERE name = the_key AND attempt = me);
       IF queues THEN

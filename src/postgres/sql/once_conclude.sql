@@ -60,9 +60,13 @@ DECLARE
 BEGIN
   answer := @schema@.release_row_run(the_key, me, my_number);
   IF undoes AND answer IN ('F', 'T') THEN
+    -- Its first run: the key was absent.
     UPDATE @schema@.once
-       SET state = stood_state, run = stood_run, number = stood_number, kept_until = stood_until, stood_state = NULL
-     WHERE key = the_key AND number = my_number AND state = 'P' AND stood_state IS NOT NULL;
+       SET state = coalesce(stood_state, '-'), stood_state = NULL,
+           run = CASE WHEN stood_state IS NULL THEN 0 ELSE stood_run END,
+           number = CASE WHEN stood_state IS NULL THEN 0 ELSE stood_number END,
+           kept_until = CASE WHEN stood_state IS NULL THEN clock_timestamp() ELSE stood_until END
+     WHERE key = the_key AND number = my_number AND state = 'P' AND (stood_state IS NOT NULL OR run = 1);
   END IF;
   RETURN answer;
 END

@@ -20,8 +20,8 @@ using mortise::test::PostgresTalkError;
 
 std::string with_clock(std::string text, const std::string& schema) {
   const std::string ours = schema + ".test_clock()";
-  for (const std::string name :
-       {"pg_catalog.clock_timestamp()", "pg_catalog.statement_timestamp()", "clock_timestamp()"}) {
+  for (const std::string name : {"pg_catalog.clock_timestamp()", "pg_catalog.statement_timestamp()",
+                                 "pg_catalog.transaction_timestamp()", "clock_timestamp()"}) {
     for (std::size_t at = text.find(name); at != std::string::npos;
          at = text.find(name, at + ours.size())) {
       // Not the end of our own name, nor of a whole one that was replaced already.
@@ -33,10 +33,13 @@ std::string with_clock(std::string text, const std::string& schema) {
 
 /// The clock that comes first in an answer, as a number.
 std::string with_number(std::string text) {
-  constexpr std::string_view clock = "SELECT pg_catalog.statement_timestamp()";
-  if (!text.starts_with(clock)) return text;
-  return "SELECT pg_catalog.current_setting('mortise_test.clock')::pg_catalog.int8" +
-         text.substr(clock.size());
+  for (const std::string_view clock :
+       {"SELECT pg_catalog.statement_timestamp()", "SELECT pg_catalog.transaction_timestamp()"}) {
+    if (!text.starts_with(clock)) continue;
+    return "SELECT pg_catalog.current_setting('mortise_test.clock')::pg_catalog.int8" +
+           text.substr(clock.size());
+  }
+  return text;
 }
 
 std::string words_of(const Answers& answers) {

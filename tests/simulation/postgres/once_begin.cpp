@@ -121,7 +121,10 @@ Task<std::string> begin_key(Session& session, const KeyRequest& request) {
     const Moment t = session.clock();
     const bool has = ends > t;
     const bool lives = row.state == 'P' && has;
-    const char verdict = verdict_of(session, row, row.kept_until > t || has, lives, request);
+    char verdict = verdict_of(session, row, row.kept_until > t || has, lives, request);
+    const bool is_mine = runner != nullptr && runner->attempt == request.take.attempt &&
+                         runner->number == row.number;
+    if (is_mine && verdict == '+' && row.state != 'P') verdict = 'R';
     if (verdict == 'M' || verdict == 'R') {
       const bool locked = co_await ends_without(session, request, shares);
       co_return locked ? std::string("L") : answer_of(shown(session, row, request), lives, verdict);

@@ -94,13 +94,14 @@ Task<std::string> release_key(Session& session, const std::string& key, const st
   }
   co_await session.step();
   const WhereOf<KeyRow> where = [&](const KeyRow& row, const TupleLocks&) {
-    return row.number == number && row.state == 'P' && row.stood.state != 0;
+    return row.number == number && row.state == 'P' && (row.stood.state != 0 || row.run == 1);
   };
-  const SetOf<KeyRow> set = [](KeyRow& row) {
-    row.state = std::exchange(row.stood.state, '\0');
-    row.run = row.stood.run;
-    row.number = row.stood.number;
-    row.kept_until = row.stood.kept_until;
+  const SetOf<KeyRow> set = [&session](KeyRow& row) {
+    const bool was_absent = row.stood.state == 0;
+    row.state = was_absent ? '-' : std::exchange(row.stood.state, '\0');
+    row.run = was_absent ? 0 : row.stood.run;
+    row.number = was_absent ? 0 : row.stood.number;
+    row.kept_until = was_absent ? session.clock() : row.stood.kept_until;
   };
   co_await session.update(key, where, set);
   co_return answer;
