@@ -111,6 +111,12 @@ TEST_F(PostgresKeys, HaveTheirOutcomeBackWhenARunThatNobodyKnowsOfIsUndone) {
             "F");
   EXPECT_THAT(begin(talk, {.me = "\\x02"}), EndsWith("fresult"));
   EXPECT_EQ(see("select run || ' ' || number from mortise.once"), "1 " + first);
+  // Its lease may be over by then.
+  const std::string lapsed = begin(talk, {.me = "\\x05", .repeat = Repeat::always});
+  lapse();
+  EXPECT_EQ(talk.value("select mortise.release_key('a', '\\x05', $1, true)", {number_in(lapsed)}),
+            "X");
+  EXPECT_THAT(begin(talk, {.me = "\\x02"}), EndsWith("fresult"));
   // A run that its own client gives back leaves the key pending.
   const std::string given_back = begin(talk, {.me = "\\x03", .repeat = Repeat::always});
   EXPECT_EQ(

@@ -59,7 +59,7 @@ DECLARE
   answer text;
 BEGIN
   answer := @schema@.release_row_run(the_key, me, my_number);
-  IF undoes AND answer IN ('F', 'T') THEN
+  IF undoes AND answer IN ('F', 'T', 'X', 'Y') THEN
     -- Its first run: the key was absent.
     UPDATE @schema@.once
        SET state = coalesce(stood_state, '-'), stood_state = NULL,
@@ -67,6 +67,7 @@ BEGIN
            number = CASE WHEN stood_state IS NULL THEN 0 ELSE stood_number END,
            kept_until = CASE WHEN stood_state IS NULL THEN clock_timestamp() ELSE stood_until END
      WHERE key = the_key AND number = my_number AND state = 'P' AND (stood_state IS NOT NULL OR run = 1);
+    IF FOUND THEN PERFORM @schema@.promise(); END IF;
   END IF;
   RETURN answer;
 END

@@ -88,8 +88,8 @@ Task<std::string> release_key(Session& session, const std::string& key, const st
                               std::int64_t number, bool undoes) {
   const std::string name = run_name(key);
   std::string answer = co_await release_row(session, name, attempt, number);
-  const bool frees = answer == "F" || answer == "T";
-  if (!undoes || !frees || session.db.makes(Mistake::undo_leaves_the_key_pending)) {
+  const bool was_its = answer == "F" || answer == "T" || answer == "X" || answer == "Y";
+  if (!undoes || !was_its || session.db.makes(Mistake::undo_leaves_the_key_pending)) {
     co_return answer;
   }
   co_await session.step();
@@ -103,7 +103,7 @@ Task<std::string> release_key(Session& session, const std::string& key, const st
     row.number = was_absent ? 0 : row.stood.number;
     row.kept_until = was_absent ? session.clock() : row.stood.kept_until;
   };
-  co_await session.update(key, where, set);
+  if (co_await session.update(key, where, set) != nullptr) session.commit_on_disk();
   co_return answer;
 }
 
