@@ -94,7 +94,8 @@ TEST_F(PostgresKeys, AreNotTakenByARequestThatComesAfterItsMoment) {
   EXPECT_EQ(see("select count(*) from mortise.once"), "0");
   const std::string number = number_in(begin(talk));
   EXPECT_EQ(conclude(talk, number, "result"), "F");
-  EXPECT_EQ(begin(talk, {.repeat = Repeat::always, .void_after = "2020-01-01"}), "V");
+  EXPECT_EQ(begin(talk, {.me = "\\x02", .repeat = Repeat::always, .void_after = "2020-01-01"}),
+            "V");
   EXPECT_EQ(state(), "Y");
 }
 
@@ -318,13 +319,15 @@ TEST_F(PostgresKeys, ThatAreConcludedAreToldToEverybodyWhoWaits) {
   PostgresTalk listener = server().user();
   listener.run("listen mortise");
   for (const std::string asked : {"10 minutes", "0 s"}) {
-    const std::string number = number_in(begin(talk, {.how = "0", .repeat = Repeat::always}));
+    const std::string me = asked == "0 s" ? "\\x01" : "\\x04";
+    const std::string number =
+        number_in(begin(talk, {.me = me, .how = "0", .repeat = Repeat::always}));
     EXPECT_THAT(begin(talk, {.me = "\\x02", .how = "1"}), StartsWith("Q "));
     server().talk().run(
         "delete from mortise.run_ticket; insert into mortise.run_ticket (name, attempt, contact)"
         " values ('a', '\\x03', clock_timestamp() - interval '" +
         asked + "')");
-    EXPECT_EQ(conclude(talk, number, "result"), "T");
+    EXPECT_EQ(conclude(talk, number, "result", me), "T");
     talk.run("select mortise.wake_run(array['a'::bytea])");
     EXPECT_EQ(listener.notification(patience), "key 61") << asked;
   }
@@ -334,7 +337,8 @@ TEST_F(PostgresKeys, ThatAreConcludedAreToldToEverybodyWhoWaits) {
 TEST_F(PostgresKeys, ThatAreConcludedKeepNoTicketOfTheDead) {
   PostgresTalk talk = server().user();
   for (const std::string letter : {"F", "T"}) {
-    const std::string number = number_in(begin(talk, {.repeat = Repeat::always}));
+    const std::string me = letter == "F" ? "\\x01" : "\\x04";
+    const std::string number = number_in(begin(talk, {.me = me, .repeat = Repeat::always}));
     for (const char* waiter : {"\\x02", "\\x03"}) {
       EXPECT_THAT(begin(talk, {.me = waiter, .how = "3"}), StartsWith("Q "));
     }
@@ -342,7 +346,7 @@ TEST_F(PostgresKeys, ThatAreConcludedKeepNoTicketOfTheDead) {
         "update mortise.run_ticket set contact = contact - interval '4 seconds'"
         " where attempt = '\\x02'");
     if (letter == "F") server().talk().run("update mortise.run set waiters_until = 'epoch'");
-    EXPECT_EQ(conclude(talk, number, "result"), letter);
+    EXPECT_EQ(conclude(talk, number, "result", me), letter);
     EXPECT_EQ(see("select string_agg(attempt::text, ' ') from mortise.run_ticket"), "\\x03");
   }
 }
