@@ -20,8 +20,9 @@ std::optional<Push> Attempts::waits(const AttemptId& attempt, const Reading& rea
                                     std::uint64_t number) {
   return on(attempt, [&](Entry& entry) -> std::optional<Push> {
     if (!entry.course.is_undecided()) return std::nullopt;
+    Heard& heard = entry.part_of_store();
     entry.course.wait();
-    std::optional<Push> early = entry.more.reply(reading, number);
+    std::optional<Push> early = heard.reply(reading, number);
     if (early) take(entry.course, *early, reading);
     return early;
   });
@@ -29,12 +30,12 @@ std::optional<Push> Attempts::waits(const AttemptId& attempt, const Reading& rea
 
 void Attempts::concluded(const AttemptId& attempt, std::uint64_t number) {
   on(attempt, [&](Entry& entry) {
-    if (entry.course.is_undecided()) entry.more.conclude(number);
+    if (entry.course.is_undecided()) entry.part_of_store().conclude(number);
   });
 }
 
 std::uint64_t Attempts::conclusion_of(const AttemptId& attempt) {
-  return on(attempt, [](Entry& entry) { return entry.more.concluded(); });
+  return on(attempt, [](Entry& entry) { return entry.more ? entry.more->concluded() : 0; });
 }
 
 void Attempts::took(const Acquisition& operation) {
@@ -49,8 +50,8 @@ Attempts::Verdict Attempts::granted(const Push& push) {
     AttemptCourse& course = entry.course;
     if (course.number() != 0) {
       if (base::mutant("redis.push_by_attempt")) {
-        const bool again = entry.more.concluded() != 0;
-        entry.more.conclude(1);
+        const bool again = entry.part_of_store().concluded() != 0;
+        entry.part_of_store().conclude(1);
         return {.kind = again ? unwanted : known};
       }
       if (base::mutant("redis.release_without_number_check") && push.number != course.number()) {
@@ -67,13 +68,14 @@ Attempts::Verdict Attempts::granted(const Push& push) {
       course.finish();
       return {.kind = unwanted};
     }
-    switch (entry.more.push(push)) {
+    Heard& heard = entry.part_of_store();
+    switch (heard.push(push)) {
       case Heard::Sense::over: return {.kind = known};
       case Heard::Sense::too_early: return {.kind = too_early, .operation = std::move(operation)};
       case Heard::Sense::unreadable: return {.kind = unreadable, .operation = std::move(operation)};
       case Heard::Sense::readable: break;
     }
-    const Reading reading = entry.more.reading();
+    const Reading reading = heard.reading();
     take(course, push, reading);
     return {.kind = Verdict::Kind::believe, .operation = std::move(operation), .reading = reading};
   });

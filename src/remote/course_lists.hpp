@@ -27,12 +27,19 @@ struct CourseEntry {
 
   AttemptId attempt{};
   AttemptCourse course{};
-  More more{};
+  std::unique_ptr<More> more{};            ///< null = the store has added nothing
   std::weak_ptr<Acquisition> operation{};  ///< while the attempt is undecided
   std::shared_ptr<Acquisition> kept{};     ///< while it is unresolved
   List* list = nullptr;                    ///< the one that it is in
   bool has_look = false;                   ///< a request for it was lost
   typename Looks::Place look{};
+
+  /// @return that part; it is made if there is none. A hold has none, because a client may have
+  /// thousands of holds.
+  [[nodiscard]] More& part_of_store() {
+    if (!more) more = std::make_unique<More>();
+    return *more;
+  }
 };
 
 /// @thread_safety one thread at a time
@@ -96,7 +103,7 @@ class CourseLists {
     // in one piece with the count of its references.
     if (!course.is_undecided()) {
       entry.operation.reset();
-      entry.more = More{};
+      entry.more.reset();
     }
     list.splice(list.end(), *entry.list, place);
     entry.list = &list;
