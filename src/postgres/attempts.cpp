@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 #include <utility>
 
 namespace mortise::postgres {
@@ -194,18 +195,22 @@ bool Attempts::any_looks(Instant now) const {
   });
 }
 
+// Without memory, the releases of all holds up to this one count as in doubt. Otherwise the
+// repetition would report the loss of a hold that stood.
 void Attempts::release_unanswered(const AttemptId& attempt, Instant now) noexcept {
   const std::lock_guard lock(mutex_);
-  base::without_memory([&] {
+  try {
     std::erase_if(doubtful_releases_,
                   [&](const auto& each) { return now - each.second > doubtful_releases_live; });
     doubtful_releases_[attempt] = now;
-  });
+  } catch (const std::bad_alloc&) {
+    doubtful_below_ = std::max(doubtful_below_, attempt.sequence + 1);
+  }
 }
 
 bool Attempts::release_in_doubt(const AttemptId& attempt) const {
   const std::lock_guard lock(mutex_);
-  return doubtful_releases_.contains(attempt);
+  return attempt.sequence < doubtful_below_ || doubtful_releases_.contains(attempt);
 }
 
 bool Attempts::cancelled(const Operation& operation) {

@@ -151,6 +151,7 @@ class Attempts {
   Instant swept_{};
   remote::Timer<AttemptId> looks_due_;
   std::unordered_map<AttemptId, Instant, Hash> doubtful_releases_;  // since when
+  std::uint64_t doubtful_below_ = 0;  // and releases of attempts with smaller sequences
   // From the first request on: a notification may overtake the reply.
   std::unordered_multimap<std::string, AttemptId> names_;
 };
