@@ -100,10 +100,12 @@ elseif(STEP STREQUAL "licenses")
 
 elseif(STEP STREQUAL "sql")
     # What docs/stores/postgresql-running.md gives to psql.
-    foreach(name IN ITEMS schema.sql application.sql)
-        file(READ "${PREFIX}/${DATADIR}/mortise/postgresql/${name}" text)
-        if(NOT text MATCHES "GRANT EXECUTE ON FUNCTION mortise\\." OR text MATCHES "@")
-            message(FATAL_ERROR "${name} is not what psql needs: ${text}")
+    set(wanted_of_schema "CREATE TABLE IF NOT EXISTS mortise\\.lock ")
+    set(wanted_of_application "GRANT EXECUTE ON FUNCTION mortise\\.")
+    foreach(name IN ITEMS schema application)
+        file(READ "${PREFIX}/${DATADIR}/mortise/postgresql/${name}.sql" text)
+        if(NOT text MATCHES "${wanted_of_${name}}" OR text MATCHES "@")
+            message(FATAL_ERROR "${name}.sql is not what psql needs: ${text}")
         endif()
     endforeach()
 
