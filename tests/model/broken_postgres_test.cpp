@@ -40,10 +40,11 @@ struct PostgresPlay : PrivatePostgres, ServerPlay {
   void break_function(const std::string& name, const std::string& right, const std::string& wrong) {
     test::PostgresTalk talk = server.talk();
     std::string text = talk.value("select pg_get_functiondef(('mortise.' || $1)::regproc)", {name});
-    const std::size_t at = text.find(right);
+    std::size_t at = text.find(right);
     if (at == std::string::npos) throw std::logic_error(name + "() has no \"" + right + "\"");
-    while (text.find(right) != std::string::npos)
-      text.replace(text.find(right), right.size(), wrong);
+    for (; at != std::string::npos; at = text.find(right, at + wrong.size())) {
+      text.replace(at, right.size(), wrong);
+    }
     talk.run(text);
   }
   Wrap break_releases(const std::shared_ptr<HeldMessages>& messages) override {
