@@ -47,7 +47,7 @@ std::int64_t timestamptz_of(remote::ServerTime moment) noexcept {
 }
 
 remote::ServerTime server_time(std::int64_t timestamptz) noexcept {
-  // What would overflow is no time of a clock.
+  // A value that would overflow is not a time of a clock.
   constexpr std::int64_t longest = INT64_MAX / 4;
   return remote::ServerTime(std::clamp(timestamptz, -longest, longest)) + year_2000;
 }

@@ -115,7 +115,8 @@ void Attempts::executed_in_doubt(const Operation& taker,
   note_lost(taker, moment, moment.noted);
 }
 
-// Without memory it is not noted. What such a request takes then ends with its lease.
+// Without memory, the client does not note the request. A hold that the request takes ends with its
+// lease.
 void Attempts::note_lost(const Operation& taker, const remote::VoidMoment& moment,
                          Instant due) noexcept {
   base::without_memory([&] {
@@ -159,7 +160,7 @@ bool Attempts::is_in_doubt(const AttemptId& attempt) const {
   return lost_.contains(attempt);
 }
 
-// What is not decided is asked for again, and that answer shows what it has.
+// The client asks for an undecided attempt again, and the answer shows its hold.
 std::vector<Attempts::Operation> Attempts::looks(Instant now) {
   std::vector<Operation> operations;
   const std::lock_guard lock(mutex_);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a client knows of its attempts: which are not decided, what requests of lost connections may
-// still take, or have taken, and which waits for what name. Sends nothing.
+// The attempts of a client: undecided ones, the names that they wait for, and requests of lost
+// connections that may still take a hold, or have taken one. Sends nothing.
 #pragma once
 
 #include <mortise/operation.hpp>
@@ -124,7 +124,7 @@ class Attempts {
     unsigned in_vain = 0;
     unsigned locked = 0;  // since then
   };
-  /// What requests that were lost may still take, or have taken.
+  /// Requests that were lost. They may still take a hold, or have taken one.
   struct Lost {
     remote::VoidMoment moment{};
     Instant due{};       // no look is of use earlier

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What is to be done at a moment: calls are made once more, since who waits looks when the holder's
-// lease ends, and what found a row locked comes again soon; and attempts are looked at.
+// Work that is due at a moment. A waiter asks again when the holder's lease ends. A call that found
+// a row locked is repeated soon. A client looks for the hold of a lost request.
 #pragma once
 
 #include <mortise/backend.hpp>

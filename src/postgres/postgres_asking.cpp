@@ -26,7 +26,7 @@ Arguments PostgresBackend::prepare(Call& call, bool pooled) {
       const Acquisition::Request& request = call.acquisition().request();
       call.space = space_of(request.mode);
       call.text = Call::Text::cancel;
-      // What is taken back behind its decision is in doubt, also when the loss is forgotten by now.
+      // A cancel of a decided attempt is in doubt, even if the client has forgotten the loss.
       return Statements::cancel(request,
                                 call.operation->done() || attempts_.is_in_doubt(request.attempt));
     }

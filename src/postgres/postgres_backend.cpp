@@ -132,7 +132,7 @@ Call PostgresBackend::cancel_of(std::shared_ptr<Acquisition> operation) const {
           .patience = patience};
 }
 
-// What a lost request may have taken for it: see `Attempts::looks()`.
+// Releases the hold that a lost request may have taken: see `Attempts::looks()`.
 void PostgresBackend::take_back(const std::shared_ptr<Acquisition>& operation) {
   Flights cancel;
   try {

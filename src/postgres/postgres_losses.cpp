@@ -72,8 +72,8 @@ void PostgresBackend::stuck(Connection& connection, const ServerError& why, Flig
   steps.rethrow();
 }
 
-// It never grants: what was asked since does. But where nobody wants the hold any more, this answer
-// tells of it first.
+// A late answer never grants: only the answer to a later request does. If no caller wants the hold
+// any more, the late answer is the first to report the hold.
 void PostgresBackend::answered_late(const Call& call, const std::optional<Result>& result) {
   if (stopped_.load()) return;
   if (!result && base::mutant("postgres.late_refusals_are_no_answers")) return;

@@ -164,8 +164,8 @@ bool PostgresBackend::in_doubt(const Call& call) {
 
 void PostgresBackend::fail(const Call& call, const Failure& why) {
   call.operation->failed(why);
-  // A statement that has failed has no effect. What another one of the attempt may have taken is
-  // looked at now.
+  // A statement that failed has no effect. The client now looks for a hold that another statement
+  // of the attempt may have taken.
   if (call.kind == Call::Kind::acquire || call.kind == Call::Kind::cancel) {
     decided(call.acquisition().request().attempt);
   }

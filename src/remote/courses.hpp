@@ -113,7 +113,8 @@ class Courses {
   /// @param due a look at the server before this moment would show nothing
   void request_lost(const Operation& operation, const VoidMoment& moment, Instant due) noexcept {
     const std::lock_guard lock(mutex_);
-    // Without memory it is not noted. A hold that the request takes then ends with its lease.
+    // Without memory, the client does not note the request. A hold that the request takes ends with
+    // its lease.
     base::without_memory([&] {
       const bool is_new = !lists_.find(operation->request().attempt);
       const Place place = lists_.place_of(operation->request().attempt);
