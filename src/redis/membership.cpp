@@ -98,9 +98,10 @@ Membership::Verdict Membership::look_for_a_new_one() {
 Membership::Verdict Membership::decide() {
   std::size_t most = 0;
   for (const auto& [server, said] : said_) {
+    const auto& nodes = said.nodes;  // clang 14 does not capture a structured binding
     const auto same =
         static_cast<std::size_t>(std::count_if(said_.begin(), said_.end(), [&](const auto& other) {
-          return have_one_in_common(said.nodes, other.second.nodes);
+          return have_one_in_common(nodes, other.second.nodes);
         }));
     if (same <= most) continue;
     most = same;
