@@ -120,7 +120,7 @@ TEST_F(RedisHolds, ThatAreReleasedByForceAreTold) {
   ASSERT_EQ(acquire('a'), "granted");
   const Held hold = this->hold();
   const std::uint64_t before = number();
-  ASSERT_EQ(force(), "freed");
+  ASSERT_EQ(force_holder(), "freed");
   const auto push = hears.receive(patience);
   ASSERT_TRUE(push);
   EXPECT_THAT(push->items.back().text,

@@ -130,7 +130,7 @@ TEST_F(RedisLateCopy, AnAcquireThatArrivesAfterAMessageHasDecidedTakesNothing) {
   talk.expect_ok(command("EVAL", std::string(redis::scripts::release.text), releasing(hold())));
   talk.expect_ok({"EXEC"});
   ASSERT_TRUE(comes(served));
-  force();
+  force_holder();
   deliver();
   EXPECT_FALSE(is_held("a"));
   EXPECT_NE(worker.run([&] { return lock.release(); }), Released::released);

@@ -72,7 +72,7 @@ TEST_F(RedisNumbers, GrowTwiceOverAReleaseByForceWhenTheClockSteppedBack) {
   RedisTalk hears = listen("b");
   ASSERT_NO_FATAL_FAILURE(hold_ahead());
   const Held hold = this->hold();
-  ASSERT_EQ(force(), "freed");
+  ASSERT_EQ(force_holder(), "freed");
   EXPECT_TRUE(holds('b'));
   EXPECT_EQ(number(), ahead + 2);
   expect_told(hears, ahead + 2);

@@ -116,7 +116,7 @@ TEST_F(RedisReadersQueue, AWriterThatIsTakenAwayLetsInAllWhoLead) {
   ASSERT_EQ(acquire('x'), "granted");
   ASSERT_EQ(read('a'), "queued");
   ASSERT_EQ(read('b'), "queued");
-  EXPECT_EQ(force(), "freed");
+  EXPECT_EQ(force_holder(), "freed");
   EXPECT_EQ(hear(hears), said('G', 'a'));
   EXPECT_EQ(hear(hears), said('G', 'b'));
 }

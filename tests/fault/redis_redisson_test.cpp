@@ -13,7 +13,7 @@ class RedisRedisson : public RedisScriptTest {
   static constexpr std::int64_t well_within = 1'000;  // us, of the 1,500 that a lock is kept
 
   std::string take(char client) { return acquire(client, {.keyed = true}); }
-  std::string force() { return RedisScriptTest::force(true); }
+  std::string force_holder() { return RedisScriptTest::force_holder(true); }
   [[nodiscard]] std::string their_fields() {
     return server().talk().command({"HKEYS", "a"}).words();
   }
@@ -68,7 +68,7 @@ TEST_F(RedisRedisson, LosesItsHoldByForce) {
   RedisTalk inbox = listen("b");
   theirs();
   ASSERT_EQ(take('b'), "queued");
-  EXPECT_EQ(force(), "freed");
+  EXPECT_EQ(force_holder(), "freed");
   EXPECT_THAT(their_fields(), Not(HasSubstr("5e1f0000")));
   EXPECT_TRUE(owns('b')) << "the next of our queue";
   EXPECT_TRUE(inbox.receive(patience));
@@ -103,10 +103,10 @@ TEST_F(RedisRedisson, KeepsAHoldThatCameAfterTheOneThatAReleaseByForceIsAbout) {
 TEST_F(RedisRedisson, HearsOfAReleaseByForce) {
   RedisTalk waits = java();
   theirs();
-  EXPECT_EQ(force(), "freed");
+  EXPECT_EQ(force_holder(), "freed");
   EXPECT_TRUE(waits.receive(patience)) << "of their hold";
   ASSERT_EQ(take('a'), "granted");
-  EXPECT_EQ(force(), "freed");
+  EXPECT_EQ(force_holder(), "freed");
   EXPECT_EQ(server().talk().command({"EXISTS", "a"}).integer, 0);
   EXPECT_TRUE(waits.receive(patience)) << "of ours";
 }

@@ -138,7 +138,7 @@ class RedisScriptTest : public RedisTest {
     return word_of(call(redis::scripts::force_release, {which, life_of_next}, keyed));
   }
   /// Of the hold that the server tells of, if there is one.
-  std::string force(bool keyed = false) {
+  std::string force_holder(bool keyed = false) {
     const redis::Answer found = look(keyed);
     return force(found.holder_number == 0 ? found.mark() : std::to_string(found.holder_number),
                  keyed);
