@@ -20,6 +20,13 @@
 #include <thread>
 
 #if defined(__SANITIZE_ADDRESS__)
+#define MORTISE_LEAKS_ARE_FOUND
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define MORTISE_LEAKS_ARE_FOUND
+#endif
+#endif
+#ifdef MORTISE_LEAKS_ARE_FOUND
 #include <sanitizer/lsan_interface.h>
 #endif
 
@@ -319,7 +326,7 @@ TEST(RemoteDialerTest, SignalsAreNotForItsThread) {
 
 // The code that a connector comes back to must be there still.
 TEST(RemoteDialerTest, WhatItRunsInIsNotUnloadedBeforeItEnds) {
-#if defined(__SANITIZE_ADDRESS__)
+#ifdef MORTISE_LEAKS_ARE_FOUND
   // The plugin's own clock and what it does on a fork last until the process ends, as in a program
   // (there may be threads that use them), and only the plugin's data, which goes with it, knows
   // them.

@@ -60,7 +60,6 @@ TEST_F(ModelOfPostgres, KeepsTwoClientsApartAndWakesTheWaiter) {
     mortise::Guard guard(first, {.wait = 0s});
     ASSERT_TRUE(guard);
     EXPECT_FALSE(second.acquire({.wait = 0s}));
-    std::chrono::nanoseconds waited{};
     std::thread waiter([&] {
       mortise::Guard late(second, {.wait = 20s});
       EXPECT_TRUE(late);

@@ -69,7 +69,7 @@ class Process {
         : process_(process), interruptible_(interruptible), at_most_(at_most) {}
     [[nodiscard]] bool await_ready() const noexcept { return false; }
     void await_suspend(std::coroutine_handle<> handle);
-    [[nodiscard]] Wake await_resume() const noexcept { return process_.why_; }
+    Wake await_resume() const noexcept { return process_.why_; }
 
    private:
     Process& process_;

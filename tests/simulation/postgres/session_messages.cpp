@@ -52,7 +52,7 @@ void Session::bind(std::string_view body) {
     throw SqlError("26000", "prepared statement \"" + std::string(name) + "\" does not exist");
   }
   begin_if_none();
-  Portal& portal = portal_.emplace();
+  Portal& portal = portal_.emplace(Portal{});
   portal.statement = found->second;
   std::vector<bool> formats;
   for (std::int16_t left = reader.int16(); left > 0; --left) formats.push_back(reader.int16() != 0);

@@ -21,8 +21,8 @@ class RedlockReaders final : public Trial {
   void come() override;
 
  private:
-  static constexpr mortise::LockOptions writing{.lease = 6s};
-  static constexpr mortise::LockOptions reading{.lease = 6s, .mode = mortise::Mode::shared};
+  static inline const mortise::LockOptions writing{.lease = 6s};
+  static inline const mortise::LockOptions reading{.lease = 6s, .mode = mortise::Mode::shared};
   static constexpr std::size_t clients = 3;  // that read, with two threads each, or write
   static constexpr const char* crowded = "readers/0";
   static constexpr const char* quiet = "readers/1";

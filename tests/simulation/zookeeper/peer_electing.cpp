@@ -24,7 +24,7 @@ void Peer::look() {
     return;
   }
   site_.note("looks for a leader");
-  electing_.emplace();
+  electing_.emplace(Electing{});
   electing_->pause = first_pause;
   electing_->vote = {.leader = index_, .epoch = current_epoch_, .zxid = last_logged()};
   electing_->votes[index_] = electing_->vote;

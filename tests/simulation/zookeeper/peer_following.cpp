@@ -17,7 +17,7 @@ constexpr Nanos between_tries = std::chrono::milliseconds(100);
 void Peer::follow(std::size_t leader) {
   leave_role();
   role_ = Role::following;
-  following_.emplace();
+  following_.emplace(Following{});
   following_->leader = leader;
   following_->heard = site_.uptime();
   connect_to_leader();
