@@ -32,6 +32,13 @@ inline void* allocate(std::size_t size) {
 
 void* operator new(std::size_t size) { return mortise::test::allocate(size); }
 void* operator new[](std::size_t size) { return mortise::test::allocate(size); }
+void* operator new(std::size_t size, const std::nothrow_t& /*tag*/) noexcept {
+  try {
+    return mortise::test::allocate(size);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
 // Not inline: GCC would see free() of what comes from operator new, and warn.
 [[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
 [[gnu::noinline]] void operator delete[](void* memory) noexcept { std::free(memory); }

@@ -90,19 +90,20 @@ TEST(NotifierTest, TasksBehindThoseThatBlockRunThoughItIsClosed) {
 
 TEST(NotifierTest, AsManyTasksMayBlockAsThereAreThreads) {
   Notifier notifier(most_threads);
-  std::counting_semaphore release{0};
+  // A task may still read the semaphore when the test has ended.
+  const auto release = std::make_shared<std::counting_semaphore<>>(0);
   std::latch all_inside(most_threads - 1);
   for (int i = 0; i < most_threads - 1; ++i) {
-    notifier.post([&] {
+    notifier.post([&all_inside, release] {
       all_inside.count_down();
-      release.acquire();
+      release->acquire();
     });
   }
   all_inside.wait();
   std::latch another(1);
   notifier.post([&] { another.count_down(); });
   another.wait();
-  release.release(most_threads);
+  release->release(most_threads);
 }
 
 TEST(NotifierTest, TasksThatEndAtOnceNeedNoMoreThreadsThanOneAndItsWatch) {
