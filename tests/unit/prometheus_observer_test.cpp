@@ -114,7 +114,7 @@ TEST_F(PrometheusObserver, CountsThreadsThatWaitAndHowTheirWaitsEnd) {
   Lock held = other.make_lock("a");
   held.lock();
   Lock lock = mine.make_lock("a");
-  EXPECT_FALSE(lock.try_lock_for(1ms));
+  EXPECT_FALSE(lock.try_lock_for(100ms));  // long enough for a wait to begin
   contract::Worker worker;
   auto served = worker.start([&] {
     lock.lock();
