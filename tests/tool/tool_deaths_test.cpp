@@ -185,8 +185,7 @@ TEST_F(ToolDeaths, EndTheGroupEvenWithoutProc) {
 
 // A keeper that unwinds its stack must not free the lock while the command works.
 TEST_F(ToolDeaths, OfAKeeperWithoutMemoryEndTheCommand) {
-  if (model::under_address_sanitizer)
-    GTEST_SKIP() << "without memory the sanitizer ends the keeper";
+  if (model::under_sanitizer) GTEST_SKIP() << "without memory the sanitizer ends the keeper";
   Words words = with_shell(
       {"/usr/bin/env", "MALLOC_ARENA_MAX=1", "MALLOC_TOP_PAD_=0", MORTISE_TOOL, "once", "k"},
       std::string(family) +
