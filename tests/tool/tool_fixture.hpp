@@ -58,7 +58,7 @@ class RunningTool {
 [[nodiscard]] char state_of(pid_t pid);
 /// @return whether no thread of the process is left.
 [[nodiscard]] bool is_gone(pid_t pid);
-/// Puts both on one processor. There `last` runs only while `first` is idle.
+/// Puts both on one processor. There `last` hardly runs while `first` can run.
 void put_behind(pid_t first, pid_t last);
 /// Undoes `put_behind()` for a child of the last process: on a busy machine it would not get the
 /// time to die.
