@@ -95,7 +95,7 @@ TEST_F(RedisClusterMoves, AReleaseKeepsTheOnlyPlaceInAQueueThatIsAboutToLeave) {
     cluster().begin_move(slot, other_than(cluster().master_of("a")));
     const std::string number = talk.command({"HGET", key("a"), "number"}).text;
     EXPECT_EQ(call(redis::scripts::release, {owner, number, "3602000", "f0"}), "freed") << kind;
-    EXPECT_EQ(talk.command({"HEXISTS", key("a"), "ends"}).integer, 0) << kind;
+    EXPECT_EQ(talk.command({"HEXISTS", key("a"), "ms"}).integer, 0) << kind;
     EXPECT_EQ(talk.command({"ZCARD", key("a") + ":queue"}).integer, 1) << kind;
     talk.expect_ok({"CLUSTER", "SETSLOT", std::to_string(slot), "STABLE"});
     talk.expect_ok({"DEL", key("a"), key("a") + ":queue", key("a") + ":waiters"});

@@ -144,7 +144,7 @@ TEST_F(RedisClusterOrders, AGrantThatAReplicaPassesOnIsNotBelievedBeforeItsMaste
   ASSERT_TRUE(host_.run_until([&] { return waiter->done(); }));
   EXPECT_FALSE(waiter->failure()) << waiter->failure().text;
   EXPECT_NE(waiter->grant().number, 0U);
-  EXPECT_EQ(cluster().talk(replica).command({"HEXISTS", key("a"), "ends"}).integer, 1) << "held";
+  EXPECT_EQ(cluster().talk(replica).command({"HEXISTS", key("a"), "ms"}).integer, 1) << "held";
 }
 
 // Addresses come and go, as where each start of a server has a new one: what was once a server is

@@ -45,8 +45,8 @@ TEST_F(RedisListings, TellsNothingOfOthersKeys) {
   for (Lock* const each : {&a, &b, &c}) ASSERT_TRUE(each->try_lock());
   talk.expect_ok({"SET", "mortise:{string}", "x"});
   talk.expect_ok({"LPUSH", "mortise:{list}", "x"});
-  talk.expect_ok({"HSET", "mortise:{hash}", "owner", "x", "ends", "y"});
-  talk.expect_ok({"HSET", "mortise:{numbers}", "ends", "9000000000000000"});
+  talk.expect_ok({"HSET", "mortise:{hash}", "owner", "x", "ms", "y"});
+  talk.expect_ok({"HSET", "mortise:{numbers}", "ms", "9000000000000"});
   talk.expect_ok({"HSET", "mortise:{{}}", "owner", "x"});
   talk.expect_ok({"SET", "mortise:inbox:x", "x"});
   talk.expect_ok({"SET", "{a}", "x"});
@@ -144,7 +144,7 @@ TEST_F(RedisListings, KeepsTheServerForAMomentAPage) {
   server().talk().expect_ok(
       {"EVAL",
        "for i = 1, 20000 do redis.call('HSET', 'mortise:{n' .. i .. '}', 'owner', 'a', "
-       "'ends', '1', 'number', '1', 'label', 'b') end return 'OK'",
+       "'ms', '1', 'number', '1', 'label', 'b') end return 'OK'",
        "0"});
   RedisTalk talk = server().talk();
   const auto busy = [&] {

@@ -94,8 +94,7 @@ TEST_F(RedisNumbers, AreNoReasonToBelieveInALongerLeaseThanWasAskedFor) {
     return lock.valid_for();
   });
   ASSERT_TRUE(eventually([&] { return is_held("a"); }));
-  set("number", std::to_string(number() + 60'000'000));
-  set("ends", std::to_string(end() + 60'000'000));
+  set("number", std::to_string(number() + 60'000'000));  // from which the lease counts
   proxy.refuse(false);
   ASSERT_TRUE(comes(locked));
   const auto valid = locked.get();

@@ -275,7 +275,7 @@ TEST_F(RedisQueue, OfModeUnfairIsServedByTheSixteenthRelease) {
   ASSERT_EQ(acquire('b', {.order = 'u'}), "queued");
   for (int i = 1; i < 16; ++i) {
     ASSERT_EQ(release('u'), "freed");
-    EXPECT_EQ(get("ends"), "") << i;  // to ask for the holder would give it to the waiter
+    EXPECT_EQ(get("ms"), "") << i;  // to ask for the holder would give it to the waiter
     const auto push = hears.receive(patience);
     ASSERT_TRUE(push) << i;
     EXPECT_THAT(push->items.back().text, HasSubstr("L " + attempt('b'))) << "it may look";

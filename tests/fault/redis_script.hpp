@@ -168,15 +168,15 @@ class RedisScriptTest : public RedisTest {
   }
   [[nodiscard]] bool owns(char client) { return get("owner") == attempt(client); }
   /// By what is written, since each script may give a lock that has lapsed to a waiter.
-  [[nodiscard]] bool holds(char client) { return owns(client) && has("ends"); }
+  [[nodiscard]] bool holds(char client) { return owns(client) && has("ms"); }
   [[nodiscard]] std::uint64_t number() {
     const std::string text = get("number");
     return text.empty() ? 0 : std::stoull(text);
   }
   /// @return when the lease ends, in us of the server's clock; 0 = it was freed.
   [[nodiscard]] std::int64_t end() {
-    const std::string text = get("ends");
-    return text.empty() ? 0 : std::stoll(text);
+    const std::string text = get("ms");
+    return text.empty() ? 0 : static_cast<std::int64_t>(number()) + std::stoll(text) * 1'000;
   }
   /// @return whether the hold's lease is that long, in ms, from its grant on.
   [[nodiscard]] bool lasts(std::int64_t lease) {
@@ -188,7 +188,7 @@ class RedisScriptTest : public RedisTest {
     set("number", std::to_string(ahead));
   }
   /// The lease of the hold has run out.
-  void lapse() { set("ends", "1"); }
+  void lapse() { set("ms", "-" + std::to_string(number() / 1'000)); }
   /// @return the inboxes of these clients, open.
   [[nodiscard]] RedisTalk listen(std::string_view clients) {
     RedisTalk talk = server().talk();

@@ -22,7 +22,7 @@ class RedisSentinelStore final : public Store {
     servers_[0].talk().expect_ok({"DEL", redis::lock_key("mortise:", name)});
   }
   void take_key_away(const std::string& key) override {
-    servers_[0].talk().expect_ok({"HDEL", redis::redis_key("mortise:", key, Mode::once), "ends"});
+    servers_[0].talk().expect_ok({"HDEL", redis::redis_key("mortise:", key, Mode::once), "ms"});
   }
 
  private:

@@ -35,7 +35,7 @@ class RedisStore final : public NetworkStore {
     server_.talk().expect_ok({"DEL", redis::lock_key("mortise:", name)});
   }
   void take_key_away(const std::string& key) override {
-    server_.talk().expect_ok({"HDEL", redis::redis_key("mortise:", key, Mode::once), "ends"});
+    server_.talk().expect_ok({"HDEL", redis::redis_key("mortise:", key, Mode::once), "ms"});
   }
   [[nodiscard]] std::size_t waiters() const override {
     test::RedisTalk talk = server_.talk();
@@ -96,7 +96,7 @@ class ClusterStore final : public Store {
     talk_of(name).expect_ok({"DEL", key_of(name)});
   }
   void take_key_away(const std::string& key) override {
-    talk_of(key).expect_ok({"HDEL", redis::redis_key("mortise:", key, Mode::once), "ends"});
+    talk_of(key).expect_ok({"HDEL", redis::redis_key("mortise:", key, Mode::once), "ms"});
   }
 
  private:

@@ -17,44 +17,27 @@
 --         'apart' (it could not be queued, since the keys of the lock are on their way to another server of a cluster).
 --         See part/holder.lua
 --
--- The first lines handle what is frequent, without a look at the other keys: a free lock, a failed try, and the first
--- waiter of a lock without readers.
+-- The first lines handle what is frequent, without a look at the other keys: a free lock, and a failed try.
 local call, key, me, lease, life, label, flags = redis.call, KEYS[1], ARGV[1], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local time = call('TIME')
 local now = time[1] * 1000000 + time[2]
 if now > ARGV[2] + 0 then return {'void', now} end
-local f
-if flags == 'wf00' then -- a try, whose reply has the label
-  f = call('HMGET', key, 'owner', 'ends', 'number', 'crowd', 'label')
-else
-  f = call('HMGET', key, 'owner', 'ends', 'number', 'crowd')
-end
-local ends, last = f[2] and f[2] + 0 or 0, f[3] and f[3] + 0 or 0
+local tries = flags == 'wf00'
+local f = tries and call('HMGET', key, 'owner', 'ms', 'number', 'crowd', 'label') or
+  call('HMGET', key, 'owner', 'ms', 'number', 'crowd')
+local last = f[3] and f[3] + 0 or 0
+local ends = f[2] and last + f[2] * 1000 or 0
 local owned = ends > now
-local plain = not f[4] and (flags == 'wf10' or flags == 'wf00' or string.byte(flags) == 119) -- no waiters, no readers
+local plain = not f[4] and (flags == 'wf10' or tries or string.byte(flags) == 119) -- no waiters, no readers
+if tries and plain and owned and f[1] ~= me then return {'busy', now, ends - now, 0, last, 0, f[5] or ''} end
+local clock = time[1] .. string.sub('00000' .. time[2], -6)
 if plain and not owned then
-  local number, us = last < now and time[1] .. string.sub('00000' .. time[2], -6) or last + 1, lease * 1000
-  call('HSET', key, 'owner', me, 'ends', now + us, 'number', number, 'label', label)
-  call('PEXPIRE', key, last < now and life or life + math.ceil((number - now) / 1000))
-  return {'granted', now, number + 0, us}
+  local attempt, its_lease, its_label, asks = me, lease, label, true
+  -- include: number.lua
+  -- include: own.lua
+  return {'granted', now, its_number + 0, lease * 1000}
 end
-f[5] = f[5] or call('HGET', key, 'label') or ''
-if plain and f[1] ~= me then
-  if string.byte(flags, 3) == 48 then return {'busy', now, ends - now, 0, last, 0, f[5]} end
-  if flags == 'wf10' then -- the first waiter
-    local queue, waiters = key .. ':queue', key .. ':waiters'
-    if type(redis.pcall('ZADD', queue, now, 'w' .. me)) == 'number' then
-      call('PEXPIRE', queue, 10000)
-      local contact = time[1] .. string.sub('00000' .. time[2], -6)
-      if type(redis.pcall('HSET', waiters, me, contact .. ' ' .. lease .. ' ' .. label)) == 'number' then
-        call('PEXPIRE', waiters, 10000)
-        call('HSET', key, 'crowd', 0)
-        return {'queued', now, ends - now, 1, last, 1, f[5]}
-      end
-      call('ZREM', queue, 'w' .. me)
-    end
-  end
-end
+f[5] = f[5] or call('HGET', key, 'label')
 local other, kind, order, waits, hears = KEYS[2], string.match(flags, '(.)(.)(.)(.)')
 local tells, own, arrives = false, ARGV[7], hears == 'a'
 -- include: open.lua
@@ -62,7 +45,7 @@ if ARGV[8] then
   local permits = tonumber(ARGV[8])
   if limit ~= permits then
     if limit < math.huge and (read > 0 or many > 0) then return {'unlike', now, limit} end
-    redis.call('HSET', key, 'permits', permits)
+    redis.call('HSET', key, 'permits', ARGV[8])
     if redis.call('PTTL', key) == -1 then redis.call('PEXPIRE', key, life) end
     limit = permits
   end

@@ -11,21 +11,21 @@ local contact = time[1] .. string.sub('00000' .. time[2], -6)
 local answer = {'places', now}
 for i, key in ipairs(KEYS) do
   local queue, waiters, attempt = key .. ':queue', key .. ':waiters', string.sub(ARGV[i], 2)
-  local f = redis.pcall('HMGET', key, 'ends', 'number', 'last', 'crowd')
-  local line = f.err and f or redis.pcall('ZRANGE', queue, 0, 0)
+  local f = redis.pcall('HMGET', key, 'ms', 'number', 'last', 'crowd')
+  local line = f.err and f or redis.pcall('ZRANGE', queue, '0', '0')
   local first = line[1]
   local leads = first == ARGV[i]
   local is_queued = first and (leads or type(redis.pcall('ZRANK', queue, ARGV[i])) == 'number')
   local places = is_queued and redis.pcall('HMGET', waiters, attempt, string.sub(first, 2)) or {}
   local shared = tonumber(f[4] or 0)
-  local ends = math.max(tonumber(f[1] or 0), shared)
+  local ends = math.max(f[1] and f[2] and f[2] + f[1] * 1000 or 0, shared)
   answer[i + 2] = 0
   -- The first looks by itself when the lease ends. Behind a first that was silent for 3 s each one looks.
   if places[1] and places[2] and now - string.match(places[2], '^%-?%d+') <= 3000000 and
     ends > now + (leads and 1100000 or 0) and (not leads or shared <= now or string.byte(first) ~= 114) then
-    redis.call('PEXPIRE', queue, 10000) -- is never refused; then Redis accepts the next write without memory, too
+    redis.call('PEXPIRE', queue, '10000') -- is never refused; then Redis accepts the next write without memory, too
     redis.call('HSET', waiters, attempt, contact .. string.match(places[1], ' .*$'))
-    redis.call('PEXPIRE', waiters, 10000)
+    redis.call('PEXPIRE', waiters, '10000')
     answer[i + 2] = math.max(tonumber(f[2] or 0), tonumber(f[3] or 0))
   end
 end

@@ -8,12 +8,12 @@ local key, other, whose, life, arrives = KEYS[1], KEYS[2], ARGV[1], ARGV[2], ARG
 -- include: look.lua
 local was_first = false
 if f[4] then
-  local first = other and redis.call('ZRANGE', queue, 0, 0)[1]
+  local first = other and redis.call('ZRANGE', queue, '0', '0')[1]
   was_first = first and string.sub(first, 2) == whose
   many = many - redis.call('ZREM', queue, 'w' .. whose, 'r' .. whose, 'x' .. whose)
   redis.call('HDEL', waiters, whose)
 end
--- Only the first hears Redisson's channel, and knows that the lock is kept: the next one has to know that, too.
+-- Only the first waiter listens to Redisson's channel, and knows that the lock is reserved. The next one must know it.
 local tells = was_first and (foreign or kept)
 local me, kind, lease, label, order, waits, own
 -- include: take.lua

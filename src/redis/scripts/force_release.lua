@@ -16,25 +16,27 @@ if foreign and which == string.format('-%.0f %s', last, foreign) then
 elseif owned and not foreign and which == f[3] then
   whose, letter = f[1], 'T '
 elseif read > 0 and not hidden then
-  for _, each in ipairs(redis.call('ZRANGE', readers, now + 1, '+inf', 'BYSCORE')) do
+  for _, each in ipairs(redis.call('ZRANGE', readers, '(' .. clock, '+inf', 'BYSCORE')) do
     if redis.call('HGET', notes, each) == which then whose, letter = each, 'S ' end
   end
 end
 if whose then
-  last = math.max(last + 1, now)
+  -- include: number.lua
+  last = its_number + 0
   if letter == 'S ' then
     redis.call('ZREM', readers, whose)
     redis.call('HDEL', notes, whose, whose .. ':label')
     read = read - 1
-    redis.call('HSET', key, owned and 'last' or 'number', last)
-    local latest = redis.call('ZRANGE', readers, -1, -1, 'WITHSCORES')
+    if not owned then redis.call('HDEL', key, 'ms') end -- it would count from the new number
+    redis.call('HSET', key, owned and 'last' or 'number', its_number)
+    local latest = redis.call('ZRANGE', readers, '-1', '-1', 'WITHSCORES')
     shared = read > 0 and tonumber(latest[2]) or 0
-    redis.call('HSET', key, 'crowd', shared)
+    redis.call('HSET', key, 'crowd', string.format('%.0f', shared))
   else
-    redis.call('HDEL', key, 'ends')
-    redis.call('HSET', key, 'number', last)
+    redis.call('HDEL', key, 'ms')
+    redis.call('HSET', key, 'number', its_number)
     if other then redis.call('DEL', other) end
-    owned, f[3] = false, last
+    owned, f[3] = false, its_number
   end
   if redis.call('PTTL', key) < life + 0 then redis.call('PEXPIRE', key, life) end
   if letter then

@@ -10,7 +10,7 @@ if ARGV[1] == 'write' then
   -- without a time to live would stay. If a client holds the name after all, its key keeps its time to live.
   redis.call('HSET', key, '-', '0')
   local left = redis.pcall('PTTL', key)
-  local lives = type(left) == 'number' and left > 0 and left or 1000
+  local lives = string.format('%.0f', type(left) == 'number' and left > 0 and left or 1000)
   local side = key .. ':check'
   local refused
   for _, command in ipairs({{'HINCRBY', key, '-', '1'}, {'PTTL', key}, {'PEXPIRE', key, lives},

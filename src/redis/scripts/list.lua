@@ -13,8 +13,8 @@ repeat
   local found = redis.call('SCAN', ARGV[1], 'MATCH', ARGV[2], 'COUNT', looks)
   page, bytes = {found[1]}, 0
   for _, key in ipairs(found[2]) do
-    local f = redis.pcall('HMGET', key, 'owner', 'ends', 'number', 'crowd', 'keyed')
-    local held = not f.err and f[2] and f[1] and (tonumber(f[2]) or 0) > now
+    local f = redis.pcall('HMGET', key, 'owner', 'ms', 'number', 'crowd', 'keyed')
+    local held = f[1] and f[2] and (tonumber(f[3]) or 0) + (tonumber(f[2]) or 0) * 1000 > now
     if f.err and string.find(f.err, 'non local key', 1, true) then
       -- A replica reads no key here, so its page would have no name. The script asks for its role, since Valkey 9
       -- refuses a write there in the words of a master from which the slot is on its way.

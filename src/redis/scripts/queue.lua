@@ -10,7 +10,7 @@
 local key, other, arrives, most = KEYS[1], KEYS[2], false, tonumber(ARGV[1])
 -- include: look.lua
 local bytes, who_waits, holders = 200000, {}, {}
-for _, each in ipairs(many > 0 and most > 0 and redis.call('ZRANGE', queue, 0, most - 1) or {}) do
+for _, each in ipairs(many > 0 and most > 0 and redis.call('ZRANGE', queue, '0', most - 1) or {}) do
   local attempt = string.sub(each, 2)
   local its_place = redis.pcall('HGET', waiters, attempt)
   local contact, its = string.match(type(its_place) == 'string' and its_place or '', '^(%d+) %d+ (.*)$')
@@ -24,7 +24,8 @@ end
 if owned and not foreign and (ARGV[2] == '' or ARGV[2] == f[3]) then
   holders = {'w', tonumber(f[3]), ends - now, f[5] or ''}
 end
-local ids = read > 0 and not hidden and redis.call('ZRANGE', readers, now + 1, '+inf', 'BYSCORE', 'WITHSCORES') or {}
+local ids = read > 0 and not hidden and
+  redis.call('ZRANGE', readers, '(' .. clock, '+inf', 'BYSCORE', 'WITHSCORES') or {}
 for i = 1, #ids, 2 do
   local its = redis.call('HMGET', notes, ids[i], ids[i] .. ':label')
   bytes = bytes - 64 - #(its[2] or '')

@@ -11,53 +11,49 @@
 --         'lapsed' = its lease was over, 'none' = not its hold.
 --         With a successor, its answer follows as one item: see acquire.lua
 local call, key, other, whose = redis.call, KEYS[1], KEYS[2], ARGV[1]
-local f = call('HMGET', key, 'owner', 'ends', 'number', 'crowd', 'last')
+local f = call('HMGET', key, 'owner', 'ms', 'number', 'crowd', 'last')
 local its = f[1] == whose and f[3] == ARGV[2]
 local plain = its and f[2] and not other and not ARGV[5]
 if plain and not f[4] then
   -- No client came after this hold. Whether it had lapsed for its owner, the owner's clock has shown before.
-  call('HDEL', key, 'ends')
+  call('HDEL', key, 'ms')
   return {'freed'}
 end
 local time = call('TIME')
-local now = time[1] * 1000000 + time[2]
-local ends, last = f[2] and f[2] + 0 or 0, f[3] and f[3] + 0 or 0
-local owned, outcome = ends > now, 'none'
-if plain and owned and f[4] == '0' and ARGV[4] == 'f0' and last < now and (f[5] or 0) + 0 < now then
-  -- No client reads. For a first waiter that lives and wants to own the lock, this does what hand_over.lua does, in
-  -- half the time.
+local now, clock = time[1] * 1000000 + time[2], time[1] .. string.sub('00000' .. time[2], -6)
+local last = f[3] and f[3] + 0 or 0
+local ends = f[2] and last + f[2] * 1000 or 0
+local owned, outcome, life = ends > now, 'none', ARGV[3]
+if plain and owned and f[4] == '0' and not f[5] and ARGV[4] == 'f0' then
+  -- No client reads. The first waiter gets the lock as in hand_over.lua, if it lives and wants to own the lock.
   local queue, waiters = key .. ':queue', key .. ':waiters'
-  local line = redis.pcall('ZRANGE', queue, 0, 1, 'WITHSCORES')
-  local attempt = line[1] and string.byte(line[1]) == 119 and string.sub(line[1], 2)
+  local front = redis.pcall('ZRANGE', queue, '0', '1')
+  local attempt = front[1] and string.byte(front[1]) == 119 and string.sub(front[1], 2)
   local its_place = attempt and redis.pcall('HGET', waiters, attempt)
-  if type(its_place) ~= 'string' then its_place = '' end
-  local contact, lease, label = string.match(its_place, '^(%d+) (%d+) (.*)$')
-  if contact and now - contact <= 3000000 then
-    if lease + 0 > 2000 then lease = 2000 end
+  local contact, its_lease, its_label, asks
+  -- include: place.lua
+  if contact then
     -- First a write that the server never refuses: then it refuses none of those that follow the message.
-    call('HDEL', waiters, attempt)
-    local number = time[1] .. string.sub('00000' .. time[2], -6)
-    local heard = redis.pcall('PUBLISH', string.match(key, '^[^{]*') .. 'inbox:' .. string.sub(attempt, 1, 16),
-      'G ' .. attempt .. ' ' .. number .. ' ' .. number .. ' ' .. lease .. ' ' .. key)
+    call('HDEL', key, 'ms', front[2] and '-' or 'crowd')
+    -- include: number.lua
+    -- include: offer.lua
     if type(heard) == 'number' and heard > 0 then
-      call('ZREM', queue, line[1])
-      call('HSET', key, 'owner', attempt, 'ends', now + lease * 1000, 'number', number, 'label', label)
-      if not line[3] then call('HDEL', key, 'crowd', 'last') end
-      if now + lease * 1000 > ends then call('PEXPIRE', key, ARGV[3]) end
+      call('ZREM', queue, front[1])
+      call('HDEL', waiters, attempt)
+      -- include: own.lua
       return {'freed', now}
     end
-    -- While the slot is on its way, an empty hash cannot be filled again. The waiter keeps its place in the queue.
-    if type(redis.pcall('HSET', waiters, attempt, its_place)) == 'number' then call('PEXPIRE', waiters, 10000) end
+    call('HSET', key, 'ms', f[2], 'crowd', '0')
   end
 end
 f[5] = ARGV[5] and call('HGET', key, 'label')
-local life, order, arrives = ARGV[3], string.sub(ARGV[4], 1, 1), string.sub(ARGV[4], 2, 2) == 'a'
+local order, arrives = string.sub(ARGV[4], 1, 1), string.sub(ARGV[4], 2, 2) == 'a'
 -- include: open.lua
 local hands_over, tells = false, false
 if its and not foreign then
   outcome = owned and 'freed' or f[2] and 'lapsed' or 'before'
-  -- Before anything that takes memory. A hold that lapsed keeps its `ends`: a repeated release finds the same.
-  redis.call('HDEL', key, owned and 'ends' or '-')
+  -- Before anything that takes memory. A hold that lapsed keeps its `ms`: a repeated release finds the same.
+  redis.call('HDEL', key, owned and 'ms' or '-')
   hands_over, owned = owned, false
   if other and hands_over then redis.call('HDEL', other, 'mortise:' .. whose) end
 else
@@ -67,18 +63,18 @@ else
     outcome = its_end > now and 'freed' or its_end > 0 and 'lapsed' or 'before'
     if its_end > now and not hidden then read = read - 1 end
     redis.call('HDEL', notes, whose .. ':label')
-    if its_end > now then redis.call('ZADD', readers, -now, whose) end
+    if its_end > now then redis.call('ZADD', readers, '-' .. clock, whose) end
     -- A release may be repeated. So the last eight readers that let go are remembered, for a minute after all of them.
-    for i, each in ipairs(redis.call('ZRANGE', readers, '-inf', 0, 'BYSCORE')) do
+    for i, each in ipairs(redis.call('ZRANGE', readers, '-inf', '0', 'BYSCORE')) do
       if i > 8 then
         redis.call('ZREM', readers, each)
         redis.call('HDEL', notes, each)
       end
     end
-    local latest = redis.call('ZRANGE', readers, -1, -1, 'WITHSCORES')
+    local latest = redis.call('ZRANGE', readers, '-1', '-1', 'WITHSCORES')
     if not hidden and shared > 0 then
       shared = read > 0 and tonumber(latest[2]) or 0
-      redis.call('HSET', key, 'crowd', shared)
+      redis.call('HSET', key, 'crowd', string.format('%.0f', shared))
     end
     if read == 0 then
       local lives = math.min(60000, math.max(1, redis.call('PTTL', key)))
@@ -89,7 +85,7 @@ else
 end
 if hands_over and order == 'u' and many > 0 then
   -- Newcomers may be quicker, for fifteen releases in a row.
-  tells = redis.call('HINCRBY', key, 'releases', 1) % 16 ~= 0
+  tells = redis.call('HINCRBY', key, 'releases', '1') % 16 ~= 0
   order = tells and 'u' or 'f'
 elseif hands_over and other then
   -- Redisson's waiters are in no queue, and need 0.6 ms from the message to their try. So the lock is kept for them if
@@ -97,12 +93,12 @@ elseif hands_over and other then
   -- Redisson's share of holds of 1 ms was three times ours.)
   local heard = redis.pcall('PUBLISH', 'redisson_lock__channel:{' .. other .. '}', '0')
   heard = type(heard) == 'number' and heard or 0
-  tells = many > 0 and redis.call('HINCRBY', key, 'releases', 1) % 16 == 0
+  tells = many > 0 and redis.call('HINCRBY', key, 'releases', '1') % 16 == 0
   if many > 0 and hearer and redis.call('HEXISTS', waiters, hearer) == 1 then heard = heard - 1 end
   if string.sub(ARGV[4], 2, 2) == '1' then heard = heard - 1 end
   if heard > 0 then
     kept, tells = true, true
-    redis.call('HSET', key, 'kept', now + 1500)
+    redis.call('HSET', key, 'kept', string.format('%.0f', now + 1500))
   end
 end
 local me, lease, label, kind, waits, hears = ARGV[5], ARGV[7], ARGV[9], nil, nil, nil

@@ -15,10 +15,10 @@ for i = 1, #KEYS / step do
   local me, its_number, lease = ARGV[3 * i], ARGV[3 * i + 1], ARGV[3 * i + 2]
   local code, life = 0, lease + remembered
   -- If other software has replaced the key of one lock, the other locks of the batch are still renewed.
-  local f = redis.pcall('HMGET', key, 'owner', 'ends', 'number', 'crowd', 'keyed')
+  local f = redis.pcall('HMGET', key, 'owner', 'ms', 'number', 'crowd', 'keyed')
   if f.err then
     code = 0
-  elseif f[2] and tonumber(f[2]) > now and f[1] == me and f[3] == its_number then
+  elseif f[2] and f[3] == its_number and f[1] == me and f[3] + f[2] * 1000 > now then
     code = 1
     if other and other ~= key then
       -- A hold for which Redisson's key was written ends with that key. For another hold the key is written now.
@@ -26,20 +26,20 @@ for i = 1, #KEYS / step do
       if ours ~= 1 and (f[5] == f[3] or redis.call('PTTL', other) ~= -2) then
         code = 0
       elseif ours ~= 1 then
-        redis.call('PEXPIRE', key, math.max(life, redis.call('PTTL', key)))
+        redis.call('PEXPIRE', key, string.format('%.0f', math.max(life, redis.call('PTTL', key))))
         redis.call('HSET', key, 'keyed', its_number)
-        redis.call('HSET', other, 'mortise:' .. me, 1)
+        redis.call('HSET', other, 'mortise:' .. me, '1')
       end
       if code == 1 then redis.call('PEXPIRE', other, lease) end
     end
     if code == 1 then
       -- PEXPIRE first: it is never refused, and then Redis accepts the next write without memory, too.
-      redis.call('PEXPIRE', key, math.max(life, redis.call('PTTL', key)))
-      redis.call('HSET', key, 'ends', now + lease * 1000)
+      redis.call('PEXPIRE', key, string.format('%.0f', math.max(life, redis.call('PTTL', key))))
+      redis.call('HSET', key, 'ms', string.format('%.0f', math.ceil((now - its_number) / 1000) + lease))
     end
   elseif f[4] then
     local readers, notes = key .. ':readers', key .. ':notes'
-    local longest = redis.pcall('ZRANGE', readers, -1, -1, 'WITHSCORES')
+    local longest = redis.pcall('ZRANGE', readers, '-1', '-1', 'WITHSCORES')
     local its_end = not longest.err and tonumber(redis.call('ZSCORE', readers, me) or nil)
     local hidden = longest.err or (tonumber(f[4]) > now and tonumber(longest[2] or 0) < tonumber(f[4]))
     local noted = not its_end or redis.pcall('HGET', notes, me)
@@ -48,13 +48,13 @@ for i = 1, #KEYS / step do
     elseif its_end > now and noted == its_number then
       code = 1
       for _, each in ipairs({key, readers, notes}) do
-        redis.call('PEXPIRE', each, math.max(life, redis.call('PTTL', each)))
+        redis.call('PEXPIRE', each, string.format('%.0f', math.max(life, redis.call('PTTL', each))))
       end
-      redis.call('ZADD', readers, now + lease * 1000, me)
-      local latest = redis.call('ZRANGE', readers, -1, -1, 'WITHSCORES')
+      redis.call('ZADD', readers, string.format('%.0f', now + lease * 1000), me)
+      local latest = redis.call('ZRANGE', readers, '-1', '-1', 'WITHSCORES')
       if not hidden or tonumber(latest[2]) > tonumber(f[4]) then redis.call('HSET', key, 'crowd', latest[2]) end
       -- A waiter that was silent for 3 s does not count.
-      for _, each in ipairs(redis.pcall('ZRANGE', key .. ':queue', 0, 15)) do
+      for _, each in ipairs(redis.pcall('ZRANGE', key .. ':queue', '0', '15')) do
         local heard = redis.pcall('HGET', key .. ':waiters', string.sub(each, 2))
         if type(heard) == 'string' and now - string.match(heard, '^%d+') <= 3000000 then code = 2 end
       end

@@ -59,7 +59,9 @@ LockSeen RedisModel::lock(std::string_view of) {
   seen.attempt = field(key, "owner").value_or("");
   seen.number = static_cast<std::uint64_t>(number_in(key, "number"));
   seen.label = field(key, "label").value_or("");
-  seen.ends = number_in(key, "ends");
+  // A lease of a lock counts from its number. A vote has the moment.
+  const std::optional<std::string> lease = field(key, "ms");
+  seen.ends = lease ? number_in(key, "number") + number_of(*lease) * 1'000 : number_in(key, "ends");
   seen.held = seen.ends > time;
   seen.shared = number_in(key, "crowd");
   if (seen.held) seen.since = static_cast<std::int64_t>(seen.number);

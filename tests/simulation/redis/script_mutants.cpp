@@ -24,32 +24,31 @@ constexpr auto mutants = std::to_array<ScriptMutant>({
      "redis/release.lua", "f[1] == whose and f[3] == ARGV[2]", "f[1] == whose"},
     {"redis.renew_without_owner_check",
      "A renewal is confirmed whoever holds the lock: who was robbed believes on (S1, S3).",
-     "redis/renew.lua", "tonumber(f[2]) > now and f[1] == me and f[3] == its_number then",
-     "tonumber(f[2]) > now then"},
+     "redis/renew.lua", "f[3] == its_number and f[1] == me and f[3] + f[2] * 1000 > now then",
+     "f[3] + f[2] * 1000 > now then"},
     {"redis.renewal_revives_what_ended",
      "A late renewal takes up a hold that has lapsed or was freed: the name is blocked (S4, L1).",
-     "redis/renew.lua", "elseif f[2] and tonumber(f[2]) > now and f[1] == me", "elseif f[1] == me"},
+     "redis/renew.lua",
+     "elseif f[2] and f[3] == its_number and f[1] == me and f[3] + f[2] * 1000 > now",
+     "elseif f[3] == its_number and f[1] == me"},
     {"redis.number_falls_with_the_clock",
      "A grant's number is the clock alone: when that steps back, so do tokens (S2).",
-     "redis/acquire.lua", "local number, us = last < now and time[1]",
-     "local number, us = true and time[1]"},
-    {"redis.number_falls_with_the_clock", "The same for what a waiter is told.",
-     "redis/part/hand_over.lua", "local its_number = math.max(last + 1, now)",
-     "local its_number = now"},
+     "redis/part/number.lua", "if last >= now then", "if false then"},
     {"redis.told_but_not_granted",
      "A release tells the first waiter that the lock is its own, and leaves it free (S1).",
-     "redis/part/hand_over.lua", "if type(heard) == 'number' and heard > 0 then\nlast = its_number",
+     "redis/part/hand_over.lua",
+     "if type(heard) == 'number' and heard > 0 then\nlast = its_number + 0",
      "if not asks and type(heard) == 'number' and heard > 0 then\nstop = true\nbreak\nelseif "
-     "type(heard) == 'number' and heard > 0 then\nlast = its_number"},
-    {"redis.told_but_not_granted", "The same for a plain lock.", "redis/release.lua",
-     "call('HSET', key, 'owner', attempt, 'ends', now + lease * 1000, 'number', number, 'label', "
-     "label)\n",
-     "call('HDEL', key, 'ends')\n"},
+     "type(heard) == 'number' and heard > 0 then\nlast = its_number + 0"},
+    {"redis.told_but_not_granted", "The same for the first waiter.", "redis/release.lua",
+     "call('HDEL', waiters, attempt)\nredis.call('HSET', key, 'owner'",
+     "call('HDEL', waiters, attempt)\nlocal _ = false and redis.call('HSET', key, 'owner'"},
     {"redis.place_is_left_behind",
      "A waiter that was served keeps its fields next to the lock, which grow for ever.",
      "redis/part/hand_over.lua", "redis.call('HDEL', waiters, attempt)\ngone, many", "gone, many"},
-    {"redis.place_is_left_behind", "The same for a plain lock.", "redis/release.lua",
-     "call('HDEL', waiters, attempt)\nlocal number", "local number"},
+    {"redis.place_is_left_behind", "The same for the first waiter.", "redis/release.lua",
+     "call('ZREM', queue, front[1])\ncall('HDEL', waiters, attempt)\n",
+     "call('ZREM', queue, front[1])\n"},
     {"redis.void_is_not_looked_at",
      "A request is executed however late it comes: the hold is nobody's (S5, L1).",
      "redis/acquire.lua", "if now > ARGV[2] + 0 then return {'void', now} end", ""},
@@ -62,15 +61,11 @@ constexpr auto mutants = std::to_array<ScriptMutant>({
      "redis/acquire.lua", "local plain = not f[4] and (flags", "local plain = (flags"},
     {"redis.dead_waiter_blocks_the_queue",
      "The queue stops at a waiter that is silent: who stands behind it is never served (L5).",
-     "redis/part/hand_over.lua",
-     "if not contact or now - contact > 3000000 then\nredis.call('ZREM', queue, front[i])",
-     "if not contact or now - contact > 3000000 then\nstop = true\nbreak\nelseif false "
-     "then\nredis.call('ZREM', queue, front[i])"},
+     "redis/part/hand_over.lua", "if not contact then\nredis.call('ZREM', queue, each)",
+     "if not contact then\nstop = true\nbreak\nelseif false then\nredis.call('ZREM', queue, each)"},
     {"redis.provisional_lease_is_the_whole_lease",
      "A waiter that dies unnoticed keeps what it was told for its whole lease (L1).",
-     "redis/part/hand_over.lua", "math.min(its_lease or 0, 2000)", "tonumber(its_lease or 0)"},
-    {"redis.provisional_lease_is_the_whole_lease", "The same for a plain lock.",
-     "redis/release.lua", "if lease + 0 > 2000 then lease = 2000 end", ""},
+     "redis/part/place.lua", "if contact and its_lease + 0 > 2000 then its_lease = '2000' end", ""},
     {"redis.cancel_leaves_the_place",
      "Who takes its attempt back stays in the queue, and is handed the lock (L3).",
      "redis/cancel.lua",
@@ -79,17 +74,13 @@ constexpr auto mutants = std::to_array<ScriptMutant>({
      ""},
     {"redis.asking_does_not_take",
      "A waiter that asks again does not get the free lock, but only by a push (L2).",
-     "redis/part/hand_over.lua", "local asks, reads = front[i] == place, wants == 'r'\n",
-     "local asks, reads = front[i] == place, wants == 'r'\nif asks and queued then\nstop = "
+     "redis/part/hand_over.lua", "local asks, reads = each == place, wants == 'r'\n",
+     "local asks, reads = each == place, wants == 'r'\nif asks and queued then\nstop = "
      "true\nbreak\nend\n"},
     {"redis.lease_ends_at_half",
      "The server counts half of a lease: it grants what its holder still believes in (S1).",
-     "redis/acquire.lua", "'ends', now + us, 'number'", "'ends', now + us / 2, 'number'"},
-    {"redis.lease_ends_at_half", "The same for who waited.", "redis/part/hand_over.lua",
-     "f[5] = true, now + its_lease * 1000", "f[5] = true, now + its_lease * 500"},
-    {"redis.lease_ends_at_half", "The same for the first waiter of a plain lock.",
-     "redis/release.lua", "'ends', now + lease * 1000, 'number'",
-     "'ends', now + lease * 500, 'number'"},
+     "redis/part/own.lua", "'ms', ahead == 0 and its_lease or",
+     "'ms', ahead == 0 and its_lease / 2 or"},
     {"redis.hold_without_the_key_is_dropped",
      "A hold of a client without interop does not count for one with it: both hold (S1).",
      "redis/part/open.lua", "(ours or g[1] ~= f[3])", "ours"},
@@ -100,8 +91,12 @@ constexpr auto mutants = std::to_array<ScriptMutant>({
      "redis/part/hand_over.lua", "if wants == 'x' then", "if wants == 'x' and other then"},
     {"redis.successor_is_told_twice",
      "A release grants its successor by its answer and by a push, which come in any order.",
-     "redis/part/hand_over.lua", "string.sub(attempt, 1, 16), asks and 1",
-     "string.sub(attempt, 1, 16), nil"},
+     "redis/part/offer.lua",
+     "asks and 1 or redis.pcall('PUBLISH',\nstring.match(key, '^[^{]*') .. 'inbox:' .. "
+     "string.sub(attempt, 1, 16),\n'G '",
+     "redis.pcall('PUBLISH', string.match(key, '^[^{]*') .. 'inbox:' .. string.sub(attempt, 1, "
+     "16), "
+     "'G '"},
     {"redis.key_without_an_end_is_asked_for_at_once",
      "A key of Redisson without a time to live has the first waiter ask 780 times a second.",
      "redis/part/open.lua", "(left < 0 and 3600000 or math.max(left, 1))", "math.max(left, 1)"},
@@ -131,18 +126,19 @@ constexpr auto mutants = std::to_array<ScriptMutant>({
      "stop = true\nread, let_in, grew = read + 1, let_in + 1,"},
     {"redis.number_of_a_reader_is_too_large",
      "A reader's number is larger than that of the next writer (S2).", "redis/part/hand_over.lua",
-     "redis.call('HSET', notes, attempt, last,",
-     "redis.call('HSET', notes, attempt, last + 5000000,"},
+     "redis.call('HSET', notes, attempt, its_number,",
+     "redis.call('HSET', notes, attempt, string.format('%.0f', its_number + 5000000),"},
     {"redis.number_of_a_reader_is_too_large", "And its client is told so.",
      "redis/part/hand_over.lua", "if asks then mine, tells = last, false end",
      "if asks then mine, tells = last + (reads and 5000000 or 0), false end"},
     {"redis.end_of_who_read_stays",
      "The lock is kept to the end of a lease whose reader has let go, though another's ends sooner "
      "(L1).",
-     "redis/release.lua", "if its_end > now then redis.call('ZADD', readers, -now, whose) end", ""},
+     "redis/release.lua",
+     "if its_end > now then redis.call('ZADD', readers, '-' .. clock, whose) end", ""},
     {"redis.lapsed_reader_excludes",
      "A writer waits for who let go last, and for the leases of the dead beside that one (L1).",
-     "redis/part/open.lua", "redis.call('ZCOUNT', readers, now + 1, '+inf')",
+     "redis/part/open.lua", "redis.call('ZCOUNT', readers, '(' .. clock, '+inf')",
      "redis.call('ZCOUNT', readers, 1, '+inf')"},
     {"redis.others_read_beside_an_owner",
      "Where an owner's own client reads beside it, all others may as well (S1).",
@@ -161,7 +157,7 @@ constexpr auto mutants = std::to_array<ScriptMutant>({
     {"redis.record_after_the_loss",
      "A conclusion is written whoever has the key by now: also that of a runner which has lost it.",
      "redis/once/conclude.lua",
-     "if number ~= ARGV[2] or (ends and owner ~= ARGV[1]) then return {'none', now} end", ""},
+     "if number ~= ARGV[2] or (ms and owner ~= ARGV[1]) then return {'none', now} end", ""},
     {"redis.forgotten_while_pending",
      "A key that is forgotten while its runner is at work is run a second time beside it.",
      "redis/once/recall.lua", "if ARGV[1] == number and not held then",
@@ -170,8 +166,7 @@ constexpr auto mutants = std::to_array<ScriptMutant>({
      "Whoever asks for a key is told of it, whatever it was asked for.", "redis/once/begin.lua",
      "if known and print ~= its_print then", "if false then"},
     {"redis.two_runners", "Whoever asks for a key is to run it, though another one does (S1).",
-     "redis/once/begin.lua", "local held, first, apart = ends and tonumber(ends) > now, nil, nil",
-     "local held, first, apart = false, nil, nil"},
+     "redis/once/begin.lua", "local held = ends and ends > now", "local held = false"},
     {"redis.own_record_is_not_found",
      "A conclusion that is said again does not look whether it stands: it is said to be in doubt.",
      "redis/once/conclude.lua",
@@ -188,10 +183,8 @@ constexpr auto mutants = std::to_array<ScriptMutant>({
      "local listeners = 1"},
     {"redis.newcomer_overtakes", "The same of a key.", "redis/once/begin.lua",
      "if held or apart or (first and first ~= place) then", "if held or apart then"},
-    {"redis.number_falls_with_the_clock", "The same of a key.", "redis/once/begin.lua",
-     "number = math.max(tonumber(number or 0) + 1, now)", "number = now"},
     {"redis.lease_ends_at_half", "The same of a key.", "redis/once/begin.lua",
-     "'ends', now + ARGV[3] * 1000", "'ends', now + ARGV[3] * 500"},
+     "'ms', string.format('%.0f', ARGV[3] - ahead)", "'ms', string.format('%.0f', ARGV[3] / 2)"},
     {"redis.force_ends_whoever_holds", "The same of a key.", "redis/once/force_release.lua",
      "if not held or number ~= ARGV[1] then", "if not held then"},
     {"redis.void_is_not_looked_at",
@@ -243,13 +236,23 @@ constexpr auto mutants = std::to_array<ScriptMutant>({
 
 });
 
-std::string replaced_once(std::string text, const ScriptMutant& mutant) {
-  const std::size_t at = text.find(mutant.find);
-  if (at == std::string::npos || text.find(mutant.find, at + 1) != std::string::npos) {
+std::size_t count_of(std::string_view part, std::string_view text) {
+  std::size_t count = 0;
+  for (std::size_t at = 0; (at = text.find(part, at)) != std::string_view::npos; ++at) ++count;
+  return count;
+}
+
+/// A script may include the same part several times: the mistake is made in each of them.
+std::string replaced(std::string text, const ScriptMutant& mutant, std::size_t times) {
+  if (count_of(mutant.find, text) != times) {
     throw std::logic_error(std::string(mutant.name) + " does not fit " + std::string(mutant.file) +
                            ", where this must stand once: " + std::string(mutant.find));
   }
-  return text.replace(at, mutant.find.size(), mutant.replace);
+  for (std::size_t at = 0; (at = text.find(mutant.find, at)) != std::string::npos;) {
+    text.replace(at, mutant.find.size(), mutant.replace);
+    at += mutant.replace.size();
+  }
+  return text;
 }
 
 }  // namespace
@@ -260,10 +263,11 @@ std::string with_mistake(std::string_view whole, std::string_view name) {
   std::string text(whole);
   for (const ScriptFile& file : script_files()) {
     // Found in the text as it was sent: which files it is made of does not depend on patches.
-    if (whole.find(file.text) == std::string_view::npos) continue;
+    const std::size_t times = count_of(file.text, whole);
+    if (times == 0) continue;
     for (const ScriptMutant& mutant : mutants) {
       if (mutant.name == name && mutant.file == file.name) {
-        text = replaced_once(std::move(text), mutant);
+        text = replaced(std::move(text), mutant, times);
       }
     }
   }

@@ -2,7 +2,7 @@
 -- Begins a run of a key, joins its queue, or returns what is remembered of it. A repeated request gets the same run.
 -- A request that arrives after the moment `void` changes nothing: no client reads its reply any more.
 --
--- The hash of a key has the `number` of its last grant, and while it runs `owner`, `ends` and `label`. Its record is
+-- The hash of a key has the `number` of its last grant, and while it runs `owner`, `ms` and `label`. Its record is
 -- `run`, the number of the last run, `print`, its fingerprint, and `till`, the moment at which the record is
 -- forgotten. The last conclusion is `outcome` (Y succeeded, F failed), `result`, and `outcome_of`, the number of its
 -- grant. It stands if `outcome_of` is the number of the last grant. Otherwise the key is pending, and `outcome_run` is
@@ -21,24 +21,25 @@
 --         the same items. 'apart': it could not be queued, see part/key_waiters.lua
 local key, me, letter, print = KEYS[1], ARGV[1], ARGV[5], ARGV[7]
 local time = redis.call('TIME')
-local now = time[1] * 1000000 + time[2]
+local now, clock = time[1] * 1000000 + time[2], time[1] .. string.sub('00000' .. time[2], -6)
 if now > tonumber(ARGV[2]) then return {'void', now} end
-local owner, ends, number, label, run, its_print, till, last, last_of, last_run, crowd = unpack(redis.call('HMGET',
-  key, 'owner', 'ends', 'number', 'label', 'run', 'print', 'till', 'outcome', 'outcome_of', 'outcome_run', 'crowd'))
-local held, first, apart = ends and tonumber(ends) > now, nil, nil
+local owner, ms, number, label, run, its_print, till, concluded, last_of, last_run, crowd = unpack(redis.call('HMGET',
+  key, 'owner', 'ms', 'number', 'label', 'run', 'print', 'till', 'outcome', 'outcome_of', 'outcome_run', 'crowd'))
+local ends, first, apart = ms and number + ms * 1000, nil, nil
+local held = ends and ends > now
 local arrives = string.sub(ARGV[8], 2) == 'a'
 if held and owner == me then return {'granted', now, number + 0, ends - now, run + 0} end
 
 local known = run and (held or tonumber(till) > now)
-local outcome = known and last_of == number and last
-local answers = known and last and (letter == 'n' or (letter == 'f' and last == 'Y'))
+local outcome = known and last_of == number and concluded
+local answers = known and concluded and (letter == 'n' or (letter == 'f' and concluded == 'Y'))
 local answer
 if known and print ~= its_print then
   local state = outcome == 'Y' and 'succeeded' or outcome == 'F' and 'failed' or 'pending'
   answer = {'recorded', now, state, run + 0, number + 0, held and 1 or 0, its_print, ''}
 elseif answers and ((outcome and not held) or last_of == ARGV[9]) then
   -- The outcome stands, or a message has named it, even if the key is run again by now.
-  local state, result = last == 'Y' and 'succeeded' or 'failed', redis.call('HGET', key, 'result') or ''
+  local state, result = concluded == 'Y' and 'succeeded' or 'failed', redis.call('HGET', key, 'result') or ''
   answer = {'recorded', now, state, (outcome and run or last_run) + 0, last_of + 0, 0, print, result}
 end
 
@@ -61,18 +62,18 @@ if held or apart or (first and first ~= place) then
     local said = score
     if type(score) == 'string' then redis.call('HDEL', key, '-') end -- as in key_waiters.lua: it keeps its place
     if not apart and type(said) ~= 'table' then
-      said = redis.pcall('HSET', waiters, me, string.format('%.0f %s', now, ARGV[4]))
+      said = redis.pcall('HSET', waiters, me, clock .. ' ' .. ARGV[4])
     end
     if type(said) == 'table' and not string.find(said.err, 'non local key', 1, true) then return said end
     word = (apart or type(said) == 'table') and 'apart' or 'queued'
     if word == 'queued' then
-      redis.call('PEXPIRE', waiters, 10000)
+      redis.call('PEXPIRE', waiters, '10000')
       if not score then
-        local latest = redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')
-        redis.call('ZADD', queue, math.max(now, tonumber(latest[2] or 0) + 1), place)
+        local latest = redis.call('ZRANGE', queue, '-1', '-1', 'WITHSCORES')
+        redis.call('ZADD', queue, string.format('%.0f', math.max(now, tonumber(latest[2] or 0) + 1)), place)
       end
-      redis.call('PEXPIRE', queue, 10000)
-      redis.call('HSET', key, 'crowd', 0)
+      redis.call('PEXPIRE', queue, '10000')
+      redis.call('HSET', key, 'crowd', '0')
     end
   end
   if (crowd and not apart) or word == 'queued' then many = redis.pcall('ZCARD', queue) end
@@ -85,13 +86,17 @@ if first or (crowd and type(redis.pcall('ZSCORE', queue, place)) == 'string') th
   redis.pcall('ZREM', queue, place)
   redis.pcall('HDEL', waiters, me)
 end
-number = math.max(tonumber(number or 0) + 1, now)
+local last = tonumber(number or 0)
+-- include: number.lua
 -- A waiter may still ask for that outcome by its number, and it stands again if this run is undone.
 if outcome then redis.call('HSET', key, 'outcome_run', run, 'outcome_till', till) end
 run = known and run + 1 or 1
-redis.call('HSET', key, 'owner', me, 'ends', now + ARGV[3] * 1000, 'number', number, 'label', ARGV[4], 'run', run,
-  'print', print, 'till', now + ARGV[6] * 1000)
-if last and not known then redis.call('HDEL', key, 'outcome', 'outcome_of', 'outcome_run', 'outcome_till', 'result') end
+redis.call('HSET', key, 'owner', me, 'ms', string.format('%.0f', ARGV[3] - ahead), 'number', its_number,
+  'label', ARGV[4], 'run', string.format('%.0f', run), 'print', print,
+  'till', string.format('%.0f', now + ARGV[6] * 1000))
+if concluded and not known then
+  redis.call('HDEL', key, 'outcome', 'outcome_of', 'outcome_run', 'outcome_till', 'result')
+end
 -- A number that lies ahead of the clock is remembered until the clock has come there.
-redis.call('PEXPIRE', key, math.max(tonumber(ARGV[6]), ARGV[3] + ARGV[10]) + math.ceil((number - now) / 1000))
-return {'granted', now, number, ARGV[3] * 1000, run}
+redis.call('PEXPIRE', key, string.format('%.0f', math.max(ARGV[6] + 0, ARGV[3] + ARGV[10]) + ahead))
+return {'granted', now, its_number + 0, ARGV[3] * 1000, run}

@@ -8,10 +8,11 @@
 --         number, waiters, label}
 local key = KEYS[1]
 local time = redis.call('TIME')
-local now = time[1] * 1000000 + time[2]
-local owner, ends, number, label, run, till, last, last_of, crowd = unpack(redis.call('HMGET', key, 'owner', 'ends',
+local now, clock = time[1] * 1000000 + time[2], time[1] .. string.sub('00000' .. time[2], -6)
+local owner, ms, number, label, run, till, last, last_of, crowd = unpack(redis.call('HMGET', key, 'owner', 'ms',
   'number', 'label', 'run', 'till', 'outcome', 'outcome_of', 'crowd'))
-local held, first, apart, place, many, arrives = ends and tonumber(ends) > now, nil, nil, '', 0, ARGV[2] == 'a'
+local ends, first, apart, place, many, arrives = ms and number + ms * 1000, nil, nil, '', 0, ARGV[2] == 'a'
+local held = ends and ends > now
 if held and owner == ARGV[1] then return {'granted', now, number + 0, ends - now, run + 0} end
 local outcome = last_of == number and till and tonumber(till) > now and last
 if crowd then

@@ -13,12 +13,12 @@
 --         'lapsed' = its lease was over, 'none' = it does not have the key
 local key, letter = KEYS[1], ARGV[3]
 local time = redis.call('TIME')
-local now = time[1] * 1000000 + time[2]
-local owner, ends, number, last, last_of, crowd = unpack(redis.call('HMGET', key, 'owner', 'ends', 'number',
+local now, clock = time[1] * 1000000 + time[2], time[1] .. string.sub('00000' .. time[2], -6)
+local owner, ms, number, last, last_of, crowd = unpack(redis.call('HMGET', key, 'owner', 'ms', 'number',
   'outcome', 'outcome_of', 'crowd'))
 if last == letter and last_of == ARGV[2] then return {'freed', now} end
-if number ~= ARGV[2] or (ends and owner ~= ARGV[1]) then return {'none', now} end
-if not ends then return {'before', now} end
+if number ~= ARGV[2] or (ms and owner ~= ARGV[1]) then return {'none', now} end
+if not ms then return {'before', now} end
 local word, held, outcome, first, apart, place, arrives = 'freed', false, false, nil, nil, '', ARGV[7] == 'a'
 if letter == 'U' then
   redis.call('HDEL', key, '-') -- see key_waiters.lua
@@ -26,25 +26,25 @@ if letter == 'U' then
   if last and last_till and run - last_run == 1 then
     redis.call('HSET', key, 'run', last_run, 'outcome_of', number, 'till', last_till)
     redis.call('HDEL', key, 'outcome_run', 'outcome_till')
-    redis.call('PEXPIRE', key, math.max(math.ceil((last_till - now) / 1000), tonumber(ARGV[6])) +
-      math.max(0, math.ceil((number - now) / 1000)))
+    redis.call('PEXPIRE', key, string.format('%.0f', math.max(math.ceil((last_till - now) / 1000), ARGV[6] + 0) +
+      math.max(0, math.ceil((number - now) / 1000))))
     outcome = tonumber(last_till) > now and last
   end
-elseif tonumber(ends) <= now then
+elseif number + ms * 1000 <= now then
   word = 'lapsed'
 elseif letter ~= '' then
   outcome = letter
   redis.call('HSET', key, 'outcome', letter, 'outcome_of', number, 'result', ARGV[5], 'till',
-    now + ARGV[4] * 1000)
+    string.format('%.0f', now + ARGV[4] * 1000))
   local ahead = math.max(0, math.ceil((number - now) / 1000)) -- see begin.lua
-  redis.call('PEXPIRE', key, math.max(tonumber(ARGV[4]), tonumber(ARGV[6])) + ahead)
+  redis.call('PEXPIRE', key, string.format('%.0f', math.max(ARGV[4] + 0, ARGV[6] + 0) + ahead))
 end
 if word == 'lapsed' then
   -- The lease does not come back, even if the clock is set back. A repeat is answered 'lapsed' as well.
   redis.call('HDEL', key, 'label')
-  redis.call('HSET', key, 'ends', 0)
+  redis.call('HSET', key, 'ms', string.format('%.0f', -math.ceil(number / 1000)))
 else
-  redis.call('HDEL', key, 'owner', 'ends', 'label')
+  redis.call('HDEL', key, 'owner', 'ms', 'label')
 end
 if crowd then
   local queue, waiters = key .. ':queue', key .. ':waiters'

@@ -8,15 +8,15 @@
 -- @return {'freed', now}, or {'none', now}: that run was over
 local key = KEYS[1]
 local time = redis.call('TIME')
-local now = time[1] * 1000000 + time[2]
-local owner, ends, number, crowd = unpack(redis.call('HMGET', key, 'owner', 'ends', 'number', 'crowd'))
-local held, first, apart, place = ends and tonumber(ends) > now, nil, nil, ''
+local now, clock = time[1] * 1000000 + time[2], time[1] .. string.sub('00000' .. time[2], -6)
+local owner, ms, number, crowd = unpack(redis.call('HMGET', key, 'owner', 'ms', 'number', 'crowd'))
+local held, first, apart, place = ms and number + ms * 1000 > now, nil, nil, ''
 local outcome = false -- the last one is of an earlier grant, and answers nobody
 if not held or number ~= ARGV[1] then return {'none', now} end
 local queue, waiters, attempt, arrives = key .. ':queue', key .. ':waiters', owner, ARGV[2] == 'a'
 held = false
-redis.call('HDEL', key, 'owner', 'ends', 'label')
-redis.call('HSET', key, 'number', math.max(number + 1, now))
+redis.call('HDEL', key, 'owner', 'ms', 'label')
+redis.call('HSET', key, 'number', string.format('%.0f', math.max(number + 1, now)))
 redis.pcall('PUBLISH', string.match(key, '^[^{]*') .. 'inbox:' .. string.sub(attempt, 1, 16),
   'T ' .. attempt .. ' ' .. number .. ' ' .. key)
 if crowd then

@@ -10,9 +10,10 @@ local key, most = KEYS[1], tonumber(ARGV[1])
 local queue, waiters = key .. ':queue', key .. ':waiters'
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
-local ends, number, label = unpack(redis.call('HMGET', key, 'ends', 'number', 'label'))
-local held, list, bytes = ends and tonumber(ends) > now, {}, 200000
-local waiting = most > 0 and redis.call('ZRANGE', queue, 0, most - 1) or {}
+local ms, number, label = unpack(redis.call('HMGET', key, 'ms', 'number', 'label'))
+local ends, list, bytes = ms and number + ms * 1000, {}, 200000
+local held = ends and ends > now
+local waiting = most > 0 and redis.call('ZRANGE', queue, '0', most - 1) or {}
 for i, each in ipairs(waiting) do
   local attempt = string.sub(each, 2)
   local its_place = redis.pcall('HGET', waiters, attempt)

@@ -9,16 +9,16 @@
 local key = KEYS[1]
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
-local ends, number, run, print, till, outcome, outcome_of = unpack(redis.call('HMGET', key, 'ends', 'number', 'run',
+local ms, number, run, print, till, outcome, outcome_of = unpack(redis.call('HMGET', key, 'ms', 'number', 'run',
   'print', 'till', 'outcome', 'outcome_of'))
-local held = ends and tonumber(ends) > now
+local held = ms and number + ms * 1000 > now
 if not run or not (held or tonumber(till) > now) then
   return {'recorded', now, 'absent', 0, 0, held and 1 or 0, '', ''}
 end
 local state = outcome_of ~= number and 'pending' or outcome == 'Y' and 'succeeded' or 'failed'
 local result = state ~= 'pending' and redis.call('HGET', key, 'result') or ''
 if ARGV[1] == number and not held then
-  redis.call('HDEL', key, 'owner', 'ends', 'label', 'run', 'print', 'till')
+  redis.call('HDEL', key, 'owner', 'ms', 'label', 'run', 'print', 'till')
   redis.call('HDEL', key, 'outcome', 'outcome_of', 'outcome_run', 'outcome_till', 'result')
 end
 return {'recorded', now, state, run + 0, number + 0, held and 1 or 0, print, result}

@@ -8,22 +8,21 @@
 --
 -- Before: all of take.lua. After: owned, ends, read, last, f as they are now; mine: the number of the hold that `me`
 -- got; gone: how many waiters were removed; all: the script has looked at every waiter.
-local looked, passed, gone, let_in, size, grew = 0, 0, 0, 0, 1, 0
+local looked, passed, gone, let_in, most, grew = 0, 0, 0, 0, 0, 0
 local at_once = place and not kept and (barges or (many == 0 and not owned))
 local stop = kept and not tells
 while not stop and looked < 64 and (tells or at_once or (not owned and read < limit)) do
-  local front = at_once and {place, 0} or
-    many > 0 and redis.call('ZRANGE', queue, passed, passed + size - 1, 'WITHSCORES') or {}
+  local front = at_once and {place} or many > 0 and redis.call('ZRANGE', queue, passed, passed + most) or {}
   local queued = front[1] and not at_once
   if queued then
-    size = 16
+    most = 15
   elseif not at_once then
     all, stop = true, true
-    if place and not mine then front = {place, 0} end
+    if place and not mine then front = {place} end
   end
-  for i = 1, #front, 2 do
-    local attempt, wants = string.sub(front[i], 2), string.sub(front[i], 1, 1)
-    local asks, reads = front[i] == place, wants == 'r'
+  for _, each in ipairs(front) do
+    local attempt, wants = string.sub(each, 2), string.sub(each, 1, 1)
+    local asks, reads = each == place, wants == 'r'
     if looked == 64 or (not tells and ((owned and not (beside and asks)) or read >= limit)) then
       stop = true
       break
@@ -35,14 +34,10 @@ while not stop and looked < 64 and (tells or at_once or (not owned and read < li
     end
     local contact, its_lease, its_label = now, lease, label
     if not asks then
-      its_place = type(its_place) == 'string' and its_place or ''
-      contact, its_lease, its_label = string.match(its_place, '^(%d+) (%d+) (.*)$')
-      its_lease = math.min(its_lease or 0, 2000)
+      -- include: place.lua
     end
-    local inbox, heard = string.match(key, '^[^{]*') .. 'inbox:' .. string.sub(attempt, 1, 16), asks and 1
-    local its_number = math.max(last + 1, now)
-    if not contact or now - contact > 3000000 then
-      redis.call('ZREM', queue, front[i])
+    if not contact then
+      redis.call('ZREM', queue, each)
       redis.call('HDEL', waiters, attempt)
       looked, gone, many = looked + 1, gone + 1, many - 1
     elseif not tells and not reads and read > 0 then
@@ -50,49 +45,43 @@ while not stop and looked < 64 and (tells or at_once or (not owned and read < li
       break
     elseif (tells and not (asks and barges)) or (not asks and (let_in == 256 or (wants == 'x' and not other))) then
       -- It has to ask: for Redisson's key, which only its own script can write, or since this script ends here.
-      heard = heard or redis.pcall('PUBLISH', inbox, 'L ' .. attempt .. ' ' .. key)
+      local heard = asks and 1 or redis.pcall('PUBLISH',
+        string.match(key, '^[^{]*') .. 'inbox:' .. string.sub(attempt, 1, 16), 'L ' .. attempt .. ' ' .. key)
       stop = type(heard) == 'number' and heard > 0
       looked, passed = looked + 1, passed + 1
       if stop then break end
     else
       -- A write comes before the message. If the server refuses it (out of memory), nothing has changed. If not, the
       -- server accepts the writes behind the message.
-      if queued then redis.call('PEXPIRE', queue, 10000) end
+      if queued then redis.call('PEXPIRE', queue, '10000') end
+      -- include: number.lua
       -- A new key would meet one that is still to come.
       local comes = reads and arrives and (redis.call('PTTL', readers) == -2 or redis.call('PTTL', notes) == -2)
       local said = comes and {err = 'non local key'} or
-        reads and redis.pcall('ZADD', readers, now + its_lease * 1000, attempt)
+        reads and redis.pcall('ZADD', readers, string.format('%.0f', now + its_lease * 1000), attempt)
       if type(said) == 'table' then
         if not string.find(said.err, 'non local key', 1, true) then return said end
         hidden, stop = true, true
         break
       end
-      -- Lua's %s ends at a NUL byte, which a name may have.
-      heard = heard or redis.pcall('PUBLISH', inbox,
-        'G ' .. attempt .. string.format(' %.0f %.0f %.0f ', its_number, now, its_lease) .. key)
+      -- include: offer.lua
       if type(heard) == 'number' and heard > 0 then
-        last = its_number
+        last = its_number + 0
         if asks then mine, tells = last, false end
         if reads then
-          redis.call('HSET', notes, attempt, last, attempt .. ':label', its_label)
+          redis.call('HSET', notes, attempt, its_number, attempt .. ':label', its_label)
           read, let_in, grew = read + 1, let_in + 1, math.max(grew, now + its_lease * 1000)
         else
-          local before = ends
-          owned, ends, f[1], f[3], f[5] = true, now + its_lease * 1000, attempt, last, its_label
-          redis.call('HSET', key, 'owner', attempt, 'ends', ends, 'number', last, 'label', its_label)
+          -- include: own.lua
+          owned, ends, f[1], f[3], f[5] = true, now + its_lease * 1000, attempt, its_number, its_label
           if wants == 'x' then
-            redis.call('HSET', key, 'keyed', last)
-            redis.call('HSET', other, 'mortise:' .. attempt, 1)
+            redis.call('HSET', key, 'keyed', its_number)
+            redis.call('HSET', other, 'mortise:' .. attempt, '1')
             redis.call('PEXPIRE', other, its_lease)
-          end
-          -- The hold before had the key live for longer than that.
-          local lives = life + math.max(0, math.ceil((last - now) / 1000))
-          if (before < ends or last > now) and redis.call('PTTL', key) < lives then
-            redis.call('PEXPIRE', key, lives)
           end
         end
         if queued then
-          redis.call('ZREM', queue, front[i])
+          redis.call('ZREM', queue, each)
           redis.call('HDEL', waiters, attempt)
           gone, many = gone + 1, many - 1
         end

@@ -13,7 +13,7 @@ elseif owned then
   left, number, its_label = ends - now, tonumber(f[3]), f[5] or ''
 elseif read > 0 then
   left, mode, number = shared - now, 'r', tonumber(f[3] or 0)
-  local latest = not hidden and redis.pcall('ZRANGE', readers, -1, -1, 'WITHSCORES') or {}
+  local latest = not hidden and redis.pcall('ZRANGE', readers, '-1', '-1', 'WITHSCORES') or {}
   local its = latest[1] and redis.pcall('HMGET', notes, latest[1], latest[1] .. ':label') or {}
   if its[1] then left, number, its_label = latest[2] - now, tonumber(its[1]), its[2] or '' end
 elseif kept then

@@ -10,11 +10,11 @@
 -- In a cluster the slot of a key may be on its way to another server, key by key. Then the queue may be there already.
 -- A queue of another type, which other software has put there, counts as empty.
 -- The server that it comes to does not refuse commands about the keys that it does not have: they are empty there.
--- Before: key, now, queue, waiters, held, outcome (Y, F or false), number as text, place (the caller's member),
+-- Before: key, now, clock, queue, waiters, held, outcome (Y, F or false), number as text, place (the caller's member),
 --   arrives: the slot of the key is on its way to this server.
 -- After: first: the member that is to run the key next (while it is held, the first one that is alive);
 --   apart: the queue may be at another server.
-local line, attempts, gone, silent = redis.pcall('ZRANGE', queue, 0, held and 7 or 255), {}, {}, {}
+local line, attempts, gone, silent = redis.pcall('ZRANGE', queue, '0', held and '7' or '255'), {}, {}, {}
 for i, each in ipairs(line) do attempts[i] = string.sub(each, 2) end
 local places = line[1] and redis.pcall('HMGET', waiters, unpack(attempts)) or line
 apart = places.err and string.find(places.err, 'non local key', 1, true)
@@ -40,7 +40,7 @@ for i, each in ipairs(line) do
     if type(listeners) == 'number' and listeners > 0 then
       -- A HDEL is never refused, and Redis accepts each write after it, also without memory. No field is named `-`.
       redis.call('HDEL', key, '-')
-      redis.call('HSET', waiters, attempt, string.format('-%.0f', now) .. string.match(places[i], ' .*$'))
+      redis.call('HSET', waiters, attempt, '-' .. clock .. string.match(places[i], ' .*$'))
       first = each
     end
   end

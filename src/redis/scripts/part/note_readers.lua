@@ -5,20 +5,20 @@
 if grew > 0 then
   shared = math.max(grew, shared)
   if owned then
-    redis.call('HSET', key, 'last', last, 'crowd', shared)
+    redis.call('HSET', key, 'last', string.format('%.0f', last), 'crowd', string.format('%.0f', shared))
   else
-    f[3] = last
-    redis.call('HSET', key, 'number', last, 'crowd', shared)
-    redis.call('HDEL', key, 'ends', 'last')
+    f[3] = string.format('%.0f', last)
+    redis.call('HSET', key, 'number', f[3], 'crowd', string.format('%.0f', shared))
+    redis.call('HDEL', key, 'ms', 'last')
   end
-  local lapsed = redis.call('ZRANGE', readers, 1, now, 'BYSCORE', 'LIMIT', 0, 64)
+  local lapsed = redis.call('ZRANGE', readers, '1', clock, 'BYSCORE', 'LIMIT', '0', '64')
   for _, each in ipairs(lapsed) do
     redis.call('ZREM', readers, each)
     redis.call('HDEL', notes, each, each .. ':label')
   end
   local lives = life + math.max(0, math.ceil((last - now) / 1000))
   for _, each in ipairs({key, readers, notes}) do
-    if redis.call('PTTL', each) < lives then redis.call('PEXPIRE', each, lives) end
+    if redis.call('PTTL', each) < lives then redis.call('PEXPIRE', each, string.format('%.0f', lives)) end
   end
 elseif all and f[4] and read == 0 and many == 0 and not apart and last == tonumber(f[3] or 0) then
   -- No client waits or reads: the next one takes the lock without a look at the other keys. But if a reader beside the

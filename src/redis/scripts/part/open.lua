@@ -6,7 +6,7 @@
 -- A lock with no queue here (`apart`) is taken as one without waiters. With readers that are not here (`hidden`) it is
 -- held until the time in its hash. A hash that is not here was not there either: then there are no other keys.
 --
--- Before: key, other, now, f (owner, ends, number, crowd, label), ends, last, owned.
+-- Before: key, other, now, clock, f (owner, ms, number, crowd, label), ends, last, owned.
 -- After: the same as they count (a hold of Redisson is owned, by an owner without a name), and
 --   shared: when the last lease of a reader ends. That is the field `crowd`: 0 = there may be waiters, but no readers.
 --     Without the field there are neither, and the other keys need no look
@@ -26,13 +26,13 @@ if f[4] then
   apart = apart or (arrives and (many == 0 or redis.call('PTTL', waiters) == -2))
 end
 if shared > 0 then
-  local latest = redis.pcall('ZRANGE', readers, -1, -1, 'WITHSCORES')
+  local latest = redis.pcall('ZRANGE', readers, '-1', '-1', 'WITHSCORES')
   hidden = latest.err and string.find(latest.err, 'non local key', 1, true)
   if arrives and shared > now then
     hidden = tonumber(latest[2] or 0) < shared or redis.call('PTTL', notes) == -2
   end
   if not latest.err and not hidden then
-    read = redis.call('ZCOUNT', readers, now + 1, '+inf')
+    read = redis.call('ZCOUNT', readers, '(' .. clock, '+inf')
   elseif hidden and shared > now then
     read = math.min(limit, 1000000)
   end

@@ -1,13 +1,13 @@
 -- SPDX-License-Identifier: MIT
 -- Gives a free lock to the next ones. The attempt whose request this is takes it, or has it already, or waits.
 --
--- Before: all of open.lua, life; tells: the first waiter is told to look, since the lock is not given to it; me: the
--- attempt (nil = none asks) and, of it, kind, lease, label, order, waits, own (the attempt by which its client owns the
--- lock).
+-- Before: all of open.lua, life; `tells`: the first waiter gets a message to ask, since the lock is not given to it; me:
+-- the attempt (nil = none asks) and, of it, kind, lease, label, order, waits, own (the attempt by which its client owns
+-- the lock).
 -- arrives: in a cluster, the slot of the lock is on its way to this server, so no other key of it is made here.
 -- After: answer, if `me` is one.
 local answer, place, mine, rank = nil, nil, false, false
-local barges, beside = false, false -- it takes the lock before those who wait; its client owns the lock
+local barges, beside = false, false -- it takes the lock before the waiters; its client owns the lock
 if me then
   local its_end, its_number = owned and f[1] == me and not foreign and ends, f[3]
   if not its_end and kind == 'r' and read > 0 and not hidden then
@@ -35,25 +35,25 @@ elseif place then
   if waits == '1' and not apart and not (hidden and kind == 'r') then
     word = 'queued'
     if rank then
-      redis.call('PEXPIRE', queue, 10000) -- is never refused; then Redis accepts the next write without memory, too
+      redis.call('PEXPIRE', queue, '10000') -- is never refused; then Redis accepts the next write without memory, too
       rank = rank - gone
     else
-      local back = many > 0 and redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES') or {}
+      local back = many > 0 and redis.call('ZRANGE', queue, '-1', '-1', 'WITHSCORES') or {}
       local said = arrives and (many == 0 or redis.call('PTTL', waiters) == -2) and {err = 'non local key'} or
-        redis.pcall('ZADD', queue, back[2] and math.max(now, back[2] + 1) or now, place)
+        redis.pcall('ZADD', queue, string.format('%.0f', math.max(now, (back[2] or 0) + 1)), place)
       if type(said) == 'table' then
         if not string.find(said.err, 'non local key', 1, true) then return said end
         apart = true
       else
-        redis.call('PEXPIRE', queue, 10000)
+        redis.call('PEXPIRE', queue, '10000')
         many, rank = many + 1, back[1] and redis.call('ZRANK', queue, place) or 0
-        if not f[4] then redis.call('HSET', key, 'crowd', 0) end
+        if not f[4] then redis.call('HSET', key, 'crowd', '0') end
         if last == 0 then redis.call('PEXPIRE', key, life) end
       end
     end
     if not apart then
-      apart = type(redis.pcall('HSET', waiters, me, string.format('%.0f %s %s', now, lease, label))) == 'table'
-      if not apart then redis.call('PEXPIRE', waiters, 10000) end
+      apart = type(redis.pcall('HSET', waiters, me, clock .. ' ' .. lease .. ' ' .. label)) == 'table'
+      if not apart then redis.call('PEXPIRE', waiters, '10000') end
     end
   end
   -- 'apart': the attempt has no place in the queue. Its client asks again soon.
