@@ -106,12 +106,12 @@ void put_behind(pid_t first, pid_t last) {
     ASSERT_GT(pid, 0) << "0 would be the test itself";
     EXPECT_EQ(::sched_setaffinity(pid, sizeof one, &one), 0);
   }
-  // Not SCHED_IDLE: on a busy machine that has hardly any time at all.
+  // On a busy machine, a process under SCHED_IDLE hardly runs.
   EXPECT_EQ(::setpriority(PRIO_PROCESS, static_cast<id_t>(last), 19), 0);
 }
 
 void put_back(pid_t pid) {
-  // A user without the permission leaves it where it is.
+  // Without the permission, the priority stays low.
   static_cast<void>(::setpriority(PRIO_PROCESS, static_cast<id_t>(pid), 0));
 }
 
