@@ -17,7 +17,8 @@
 --         'apart' (it could not be queued, since the keys of the lock are on their way to another server of a cluster).
 --         See part/holder.lua
 --
--- The first lines handle what is frequent, without a look at the other keys: a free lock, and a failed try.
+-- The first lines handle what is frequent, without a look at the other keys: a free lock, a failed try, and the first
+-- waiter of a lock without readers.
 local call, key, me, lease, life, label, flags = redis.call, KEYS[1], ARGV[1], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local time = call('TIME')
 local now = time[1] * 1000000 + time[2]
@@ -38,6 +39,11 @@ if plain and not owned then
   return {'granted', now, its_number + 0, lease * 1000}
 end
 f[5] = f[5] or call('HGET', key, 'label')
+if plain and flags == 'wf10' and f[1] ~= me then
+  local queue, waiters, place, many, rank, apart, arrives = key .. ':queue', key .. ':waiters', 'w' .. me, 0, false, false
+  -- include: join.lua
+  if not apart then return {'queued', now, ends - now, 1, last, many, f[5] or ''} end
+end
 local other, kind, order, waits, hears = KEYS[2], string.match(flags, '(.)(.)(.)(.)')
 local tells, own, arrives = false, ARGV[7], hears == 'a'
 -- include: open.lua
