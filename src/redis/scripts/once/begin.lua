@@ -21,10 +21,11 @@
 --         the same items. 'apart': it could not be queued, see part/key_waiters.lua
 local key, me, letter, print = KEYS[1], ARGV[1], ARGV[5], ARGV[7]
 local time = redis.call('TIME')
-local now, clock = time[1] * 1000000 + time[2], time[1] .. string.sub('00000' .. time[2], -6)
+local now = time[1] * 1000000 + time[2]
 if now > tonumber(ARGV[2]) then return {'void', now} end
-local owner, ms, number, label, run, its_print, till, concluded, last_of, last_run, crowd = unpack(redis.call('HMGET',
-  key, 'owner', 'ms', 'number', 'label', 'run', 'print', 'till', 'outcome', 'outcome_of', 'outcome_run', 'crowd'))
+local owner, ms, number, label, run, its_print, till, concluded, last_of, last_run, crowd, result = unpack(redis.call(
+  'HMGET', key, 'owner', 'ms', 'number', 'label', 'run', 'print', 'till', 'outcome', 'outcome_of', 'outcome_run', 'crowd',
+  'result'))
 local ends, first, apart = ms and number + ms * 1000, nil, nil
 local held = ends and ends > now
 local arrives = string.sub(ARGV[8], 2) == 'a'
@@ -39,11 +40,14 @@ if known and print ~= its_print then
   answer = {'recorded', now, state, run + 0, number + 0, held and 1 or 0, its_print, ''}
 elseif answers and ((outcome and not held) or last_of == ARGV[9]) then
   -- The outcome stands, or a message has named it, even if the key is run again by now.
-  local state, result = concluded == 'Y' and 'succeeded' or 'failed', redis.call('HGET', key, 'result') or ''
-  answer = {'recorded', now, state, (outcome and run or last_run) + 0, last_of + 0, 0, print, result}
+  local state = concluded == 'Y' and 'succeeded' or 'failed'
+  answer = {'recorded', now, state, (outcome and run or last_run) + 0, last_of + 0, 0, print, result or ''}
 end
 
+if answer and not crowd then return answer end
+
 local queue, waiters, place = key .. ':queue', key .. ':waiters', letter .. me
+local clock = time[1] .. string.sub('00000' .. time[2], -6)
 if crowd then
   if answer then
     redis.pcall('ZREM', queue, place)
