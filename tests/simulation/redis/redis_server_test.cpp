@@ -171,6 +171,14 @@ TEST_F(RedisModelTest, CountsWhatAnOperationCosts) {
   EXPECT_GT(model.bytes_of("mortise:{name}"), 40U);
 }
 
+TEST_F(RedisModelTest, CountsLargeNumbersThatAreNotText) {
+  ask({"EVAL", "return redis.call('PEXPIRE', 'a', 99999999)", "0"});
+  ask({"EVAL", "return redis.call('PEXPIRE', 'a', '100000000')", "0"});
+  EXPECT_EQ(model.counters().large_numbers, 0U);
+  ask({"EVAL", "return redis.call('PEXPIRE', 'a', 100000000)", "0"});
+  EXPECT_EQ(model.counters().large_numbers, 1U);
+}
+
 TEST_F(RedisModelTest, EvictsWhatTheSeedSays) {
   for (const std::string_view key : {"a", "b", "c"}) ask({"SET", key, "1"});
   EXPECT_TRUE(model.evict("b"));

@@ -267,7 +267,9 @@ bool ScriptEngine::read_words(lua_State* lua) {
   for (int i = 1; i <= size; ++i) {
     const int type = lua_type(lua, i);
     if (type == LUA_TNUMBER) {
-      words_.push_back(write_number(lua_tonumber(lua, i), numbers_[words_.size()]));
+      const double number = lua_tonumber(lua, i);
+      if (std::abs(number) >= 1e8) ++server_.counters.large_numbers;
+      words_.push_back(write_number(number, numbers_[words_.size()]));
     } else if (type == LUA_TSTRING) {
       words_.push_back(text_at(lua, i));
     } else {

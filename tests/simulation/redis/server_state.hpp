@@ -37,6 +37,9 @@ struct Counters {
   std::uint64_t instructions = 0;  ///< of Lua; see RedisModel::count_instructions()
   std::uint64_t published = 0;     ///< messages that were delivered to somebody
   std::uint64_t errors = 0;        ///< answers to connections
+  /// Arguments of a script's commands that are numbers of Lua from 1e8 on. Redis 7.2.4 writes some
+  /// of them as "1e+8", which PEXPIRE refuses and which is not the text of a grant's number.
+  std::uint64_t large_numbers = 0;
 };
 
 /// A script that ran to its end, for a judge.

@@ -79,6 +79,9 @@ void RedisJudges::dies(const Process& process, const Ambush& ambush) {
 
 std::optional<Verdict> RedisJudges::look(Judge& judge, Nanos quiet) {
   if (verdict_) return verdict_;
+  if (server_.counters().large_numbers != 0) {
+    return Verdict{"number", "a script gave a command a large number of Lua instead of its text"};
+  }
   if (auto verdict = look_at_forgotten()) return verdict;
   for (std::size_t i = 0; i < names_.size(); ++i) {
     if (auto verdict = look_at(names_[i], i, judge, quiet)) return verdict;
