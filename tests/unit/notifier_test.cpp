@@ -42,14 +42,14 @@ TEST(NotifierTest, EachTaskRunsOnce) {
 // Promise: S6
 TEST(NotifierTest, ABlockedTaskDoesNotDelayTheNext) {
   Notifier notifier(most_threads);
-  std::binary_semaphore release{0};
+  const auto release = std::make_shared<std::binary_semaphore>(0);
   std::latch others(most_threads - 1);
-  notifier.post([&] { release.acquire(); });
+  notifier.post([release] { release->acquire(); });
   for (int i = 0; i < most_threads - 1; ++i) {
     notifier.post([&] { others.count_down(); });
   }
   others.wait();
-  release.release();
+  release->release();
 }
 
 TEST(NotifierTest, ATaskMayDestroyTheNotifier) {
