@@ -93,6 +93,16 @@ TEST_F(RedisKeyLife, IsProlongedByAHandOver) {
   expect_life(2'000, "of a lapsed lock");
 }
 
+// The client that releases it has a smaller `remember` than the one that took it. Promise: S2
+TEST_F(RedisKeyLife, IsNotShortenedByAHandOver) {
+  const RedisTalk hears = listen("b");
+  ASSERT_EQ(acquire('a', {.lease = 1'000, .remembered = 2 * hour}), "granted");
+  ASSERT_EQ(acquire('b'), "queued");
+  ASSERT_EQ(release(), "freed");
+  ASSERT_TRUE(holds('b'));
+  EXPECT_GE(life(), 2 * hour - 1'000);
+}
+
 // Else it would end before, and later numbers be smaller.
 // Promise: S2
 TEST_F(RedisKeyLife, LastsUntilTheClockHasComeToTheLastNumber) {

@@ -29,7 +29,8 @@ local f = tries and call('HMGET', key, 'owner', 'ms', 'number', 'crowd', 'label'
 local last = f[3] and f[3] + 0 or 0
 local ends = f[2] and last + f[2] * 1000 or 0
 local owned = ends > now
-local plain = not f[4] and (flags == 'wf10' or tries or string.byte(flags) == 119) -- no waiters, no readers
+-- No client waits or reads, and the attempt wants to own the lock. Most attempts are of the first two kinds.
+local plain = not f[4] and (flags == 'wf10' or tries or string.byte(flags) == 119)
 if tries and plain and owned and f[1] ~= me then return {'busy', now, ends - now, 0, last, 0, f[5] or ''} end
 local clock = time[1] .. string.sub('00000' .. time[2], -6)
 if plain and not owned then
@@ -40,7 +41,8 @@ if plain and not owned then
 end
 f[5] = f[5] or call('HGET', key, 'label')
 if plain and flags == 'wf10' and f[1] ~= me then
-  local queue, waiters, place, many, rank, apart, arrives = key .. ':queue', key .. ':waiters', 'w' .. me, 0, false, false
+  local queue, waiters, place, many = key .. ':queue', key .. ':waiters', 'w' .. me, 0
+  local rank, apart, arrives = false, false, false
   -- include: join.lua
   if not apart then return {'queued', now, ends - now, 1, last, many, f[5] or ''} end
 end

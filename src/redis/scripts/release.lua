@@ -34,7 +34,7 @@ if plain and owned and f[4] == '0' and not f[5] and ARGV[4] == 'f0' then
   -- include: place.lua
   if contact then
     -- First a write that the server never refuses: then it refuses none of those that follow the message.
-    call('HDEL', key, 'ms', front[2] and '-' or 'crowd')
+    call('HDEL', key, front[2] and '-' or 'crowd')
     -- include: number.lua
     -- include: offer.lua
     if type(heard) == 'number' and heard > 0 then
@@ -43,7 +43,8 @@ if plain and owned and f[4] == '0' and not f[5] and ARGV[4] == 'f0' then
       -- include: own.lua
       return {'freed', now}
     end
-    call('HSET', key, 'ms', f[2], 'crowd', '0')
+    -- No client listens to that inbox. The lines below begin with the lock as it was.
+    if not front[2] then call('HSET', key, 'crowd', '0') end
   end
 end
 f[5] = ARGV[5] and call('HGET', key, 'label')
