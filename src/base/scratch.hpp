@@ -8,34 +8,38 @@
 
 namespace mortise::base {
 
-/// Takes the memory on, and puts it back. One that is alive meanwhile has to be `For` another use.
+/// Uses that memory. If another object of the same use is alive, it has a text of its own instead.
 template <class For>
 class Scratch {
  public:
   Scratch() noexcept {
-    if (!has_ended) text_.swap(kept());
-    text_.clear();
+    if (has_ended || kept().is_taken) return;
+    taken_ = &kept();
+    taken_->is_taken = true;
+    taken_->text.clear();
   }
   ~Scratch() {
-    if (!has_ended) text_.swap(kept());
+    if (taken_ != nullptr && !has_ended) taken_->is_taken = false;
   }
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
   /// @return an empty text at first.
-  [[nodiscard]] std::string& text() noexcept { return text_; }
+  [[nodiscard]] std::string& text() noexcept { return taken_ != nullptr ? taken_->text : own_; }
 
  private:
   struct Kept {
     std::string text;
+    bool is_taken = false;
     ~Kept() { has_ended = true; }
   };
-  [[nodiscard]] static std::string& kept() noexcept {
+  [[nodiscard]] static Kept& kept() noexcept {
     thread_local Kept kept;
-    return kept.text;
+    return kept;
   }
 
   static constinit inline thread_local bool has_ended = false;  // has no destructor
-  std::string text_;
+  Kept* taken_ = nullptr;
+  std::string own_;
 };
 
 }  // namespace mortise::base
