@@ -98,6 +98,22 @@ struct Call {
     const core::Nanos lease = of->request().lease;
     return made(Kind::cancel, std::move(of), now, lease);
   }
+  // As the client makes them by itself: see remote::Exchange.
+  [[nodiscard]] static Call take(std::shared_ptr<Acquisition> of, Instant now, bool once) {
+    Call call = acquire(std::move(of), now);
+    call.once = once;
+    return call;
+  }
+  [[nodiscard]] static Call undo(std::shared_ptr<Acquisition> of, Instant now) {
+    Call call = cancel(std::move(of), now);
+    call.ours = true;
+    return call;
+  }
+  [[nodiscard]] static Call look(std::shared_ptr<Acquisition> of, Instant now) {
+    Call call = undo(std::move(of), now);
+    call.leftover = true;
+    return call;
+  }
   [[nodiscard]] static Call renew(std::shared_ptr<Renewal> of, Instant now = {}) {
     core::Nanos shortest = core::longest_lease;
     for (const Renewal::Item& item : of->items()) shortest = std::min(shortest, item.lease);
@@ -198,6 +214,8 @@ struct Call {
     }
     return Mode::exclusive;
   }
+  /// @return true if it goes to one server, whichever the name goes to.
+  [[nodiscard]] bool is_bound() const noexcept { return asks_first; }
   /// @return whether it is about an attempt that is not a hold yet.
   [[nodiscard]] bool is_about_an_attempt() const noexcept {
     return kind == Kind::acquire || kind == Kind::cancel;
@@ -209,8 +227,8 @@ struct Call {
       case Kind::cancel: return leftover ? look : ours ? undo : remote::Purpose::cancel;
       case Kind::release: return ours ? give_back : remote::Purpose::release;
       case Kind::renew: return remote::Purpose::renew;
-      case Kind::ask:
-      case Kind::slots: return hint;
+      case Kind::ask: return hint;
+      case Kind::slots: return route;
       case Kind::inspect:
       case Kind::check:
       case Kind::force:

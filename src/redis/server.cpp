@@ -128,16 +128,6 @@ Failure Server::why_deaf() const {
   return why_deaf_;
 }
 
-void Server::keep(Calls alone) noexcept {
-  const std::lock_guard lock(mutex_);
-  outbox_.add(std::move(alone));
-}
-
-Server::Calls Server::take_kept(std::size_t most) noexcept {
-  const std::lock_guard lock(mutex_);
-  return outbox_.take(most);
-}
-
 bool Server::say_to_inbox(std::string_view bytes) {
   Connection* const inbox = inbox_.load();
   return inbox != nullptr && inbox->send(bytes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One server as a client has it: the connection for commands, the inbox, and what waits for them.
-// It knows nothing of locks, and nothing of other servers.
+// One server as a client has it: the connection for commands and the inbox. It knows nothing of
+// locks, and nothing of other servers.
 #pragma once
 
 #include <mortise/backend.hpp>
@@ -12,7 +12,6 @@
 #include "redis/settings.hpp"
 #include "redis/witness.hpp"
 #include "remote/name_watch.hpp"
-#include "remote/outbox.hpp"
 #include "remote/stream/tls.hpp"
 
 #include <atomic>
@@ -32,8 +31,6 @@ namespace mortise::redis {
 /// @thread_safety every member may be called concurrently, but for those that say otherwise.
 class Server final : private Connection::User {
  public:
-  using Calls = remote::Outbox<Call>::Calls;
-
   /// Whom it tells; called under no mutex, but for `admits()` and `matched()`, in the reader's role
   /// of the connection that it is about.
   class User {
@@ -131,12 +128,6 @@ class Server final : private Connection::User {
   /// @return why there will be no inbox.
   [[nodiscard]] Failure why_deaf() const;
 
-  /// @param alone one call, for the next connection
-  void keep(Calls alone) noexcept;
-  /// @return all that is kept, or the first of it.
-  [[nodiscard]] Calls take_kept(std::size_t most = SIZE_MAX) noexcept;
-  [[nodiscard]] bool keeps_any() const noexcept { return !outbox_.empty(); }
-
   /// @return whether it was handed to the inbox.
   bool say_to_inbox(std::string_view bytes);
   void break_inbox(const Failure& why) noexcept;
@@ -207,7 +198,6 @@ class Server final : private Connection::User {
   std::atomic<bool> awaits_probe_{false};  // ... and has not answered
 
   mutable std::mutex mutex_;
-  remote::Outbox<Call> outbox_;  // to be sent when there is a connection, and room in it
   std::string run_id_;
   std::string inbox_run_id_;
   Failure why_down_;

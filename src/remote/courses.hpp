@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <type_traits>
@@ -147,12 +148,13 @@ class Courses {
     const AttemptCourse* const course = lists_.course_of(attempt);
     return course == nullptr || course->is_withdrawn();
   }
+  /// @param question a function of a course, or one of its members
   /// @return what that returns of the course of the attempt, or of one that has not begun.
   template <class Question>
   [[nodiscard]] auto ask(const AttemptId& attempt, Question question) const {
     const std::lock_guard lock(mutex_);
     const AttemptCourse* const course = lists_.course_of(attempt);
-    return question(course == nullptr ? AttemptCourse{} : *course);
+    return std::invoke(question, course == nullptr ? AttemptCourse{} : *course);
   }
   /// @return the operation of an attempt that is not decided; null = none.
   [[nodiscard]] Operation find(const AttemptId& attempt) const {

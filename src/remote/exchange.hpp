@@ -1,99 +1,423 @@
 // SPDX-License-Identifier: MIT
-// The calls of a client that no connection has, and that only the client itself completes: those
-// that are sent again at a moment, those that wait for something other than a connection, and those
-// for whose answer close() waits. It sends nothing.
+// Decides for each call of a client whether it is sent now, later or never again, and whether a
+// failure is final. It is the same for every store. The store encodes a call and writes it.
 #pragma once
 
 #include <mortise/operation.hpp>
 
-#include "remote/timer.hpp"
+#include "base/mutant.hpp"
+#include "base/one_by_one.hpp"
+#include "remote/attempt_course.hpp"
+#include "remote/outbox.hpp"
+#include "remote/purpose.hpp"
+#include "remote/waiting_calls.hpp"
 
 #include <algorithm>
-#include <iterator>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <exception>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <utility>
 
 namespace mortise::remote {
 
-/// @tparam Call has an `operation`
-/// @thread_safety every member may be called concurrently
+/// @return true if no caller and no attempt needs the answer to a call, or if the client tried the
+/// call for so long that the server has ended the hold by itself.
+template <class Call, class Courses>
+[[nodiscard]] bool is_over(const Call& call, const Courses& courses, Instant now) {
+  // If this is the last reference, no caller waits. A call may be the client's own: it gives back
+  // a grant that no caller wanted.
+  bool is_unattended = call.operation.use_count() == 1;
+  std::chrono::nanoseconds lease = call.lease;
+  switch (call.purpose()) {
+    // The next one begins when this one ends, so one that is dropped would be the last one. The
+    // process may have stood still for longer than calls are kept.
+    case Purpose::route: return false;
+    case Purpose::look:
+      if (!courses.ask(call.attempt(), &AttemptCourse::is_unresolved)) return true;
+      is_unattended = true;
+      lease = call.shared_acquisition()->request().lease;
+      break;
+    case Purpose::undo:
+    case Purpose::cancel:
+      // Its attempt may have failed for its caller, and still be somewhere at the server.
+      if (!courses.find(call.attempt())) return true;
+      is_unattended = is_unattended || courses.ask(call.attempt(), &AttemptCourse::is_unresolved);
+      lease = call.shared_acquisition()->request().lease;
+      break;
+    default:
+      if (call.operation->done()) return true;
+  }
+  return is_unattended && was_tried_enough(call.since, lease, now);
+}
+
+/// The look at an attempt could not be sent: it begins again with the next connection.
+template <class Courses>
+void fail_look(Courses& courses, const AttemptId& attempt) {
+  courses.on(attempt, [](auto& entry) { entry.course.lost().fail_look(); });
+}
+
 template <class Call>
+[[nodiscard]] std::list<Call> alone(Call call) {
+  std::list<Call> calls;
+  calls.push_back(std::move(call));
+  return calls;
+}
+
+/// A call that cannot leave waits here for its line. A call of an attempt waits as the course of
+/// the attempt does: the next connection sends what the course wants by then.
+///
+/// A failed allocation behind `submit()` counts as a lost connection: the call is kept, and the
+/// next connection sends it.
+/// @tparam Call has `operation`, `kind`, `since`, `asked`, `lease`, `purpose()`, `attempt()`,
+/// `shared_acquisition()`, `releasing()` and `is_bound()`; `take()`, `undo()` and `look()` make one
+/// @tparam Line a connection, or those of one server
+/// @tparam Courses the attempts of the client: see remote::Courses
+/// @thread_safety every member may be called concurrently; the store is called under no mutex
+template <class Call, class Line, class Courses>
 class Exchange {
  public:
-  using Calls = std::list<Call>;
+  using Waiting = WaitingCalls<Call, Line>;
+  using Calls = typename Waiting::Calls;
+  using Attempt = std::shared_ptr<Acquisition>;
 
-  /// The server refused it, and no caller repeats it: it is sent again at that moment.
-  void repeat_at(const Call& call, Instant when) {
-    Calls alone{call};
-    const std::lock_guard lock(mutex_);
-    repeats_.add(when, std::move(alone));
-  }
-  /// @return when the first of those is due; `never` = there is none.
-  [[nodiscard]] Instant due() const noexcept { return repeats_.next(); }
-  [[nodiscard]] Calls take_due(Instant now) {
-    Calls due;
-    if (repeats_.next() > now) return due;
-    const std::lock_guard lock(mutex_);
-    for (Calls& alone : repeats_.take(now)) due.splice(due.end(), alone);
-    return due;
-  }
+  /// The store: encodes calls, writes them, and knows which call goes by which line.
+  class Store {
+   public:
+    virtual ~Store() = default;
+    /// @return the line by which a call goes, as things are now.
+    [[nodiscard]] virtual Line& line_of(const Call& call) = 0;
+    [[nodiscard]] virtual Line& line_of(const Acquisition& operation) = 0;
+    /// @return a number that is another one after each change of that.
+    [[nodiscard]] virtual std::uint64_t version() const noexcept { return 0; }
+    /// @return true if that is known. Until then only calls that ask for it may leave.
+    [[nodiscard]] virtual bool is_settled() const noexcept { return true; }
+    /// @return false: there is no connection.
+    [[nodiscard]] virtual bool is_up(const Line& line) const noexcept = 0;
+    /// @return the number of the connection: grows.
+    [[nodiscard]] virtual std::uint64_t connection_of(const Line& line) const noexcept = 0;
+    /// @return false: so many calls are under way that a further one would wait at the server.
+    [[nodiscard]] virtual bool has_room(const Line& line) const noexcept = 0;
+    /// @return why there is no connection; none = there is, or that is not known.
+    [[nodiscard]] virtual Failure why_down(const Line& line) const = 0;
+    /// Has it connect. @param now true: without waiting for the back-off to pass
+    virtual void want(Line& line, bool now) = 0;
+    /// A call is made for that line.
+    virtual void use(Line& /*line*/, const Call& /*call*/) {}
+    /// Encodes and writes a call. @return false: there is no connection, and nothing was done
+    [[nodiscard]] virtual bool send(Line& line, Call& call) = 0;
+    /// A call is about to be sent again. @return true: the store has made another one of it
+    [[nodiscard]] virtual bool sends_instead(Call& /*call*/) { return false; }
+    /// The connection broke before it answered: notes what the call may have done.
+    virtual void note_lost(const Line& line, Call& call) noexcept = 0;
+    /// The connection broke, or could not be made. @param calls that it has not answered
+    virtual void lost(Line& /*line*/, Calls& /*calls*/) {}
+    /// One of those asked which call goes by which line.
+    virtual void lost_route(Line& /*line*/) {}
+    /// There was no memory: all connections are made anew.
+    virtual void break_lines() noexcept = 0;
+    /// `due()` is earlier than before: a thread that sleeps until then has to know.
+    virtual void sooner() = 0;
+  };
 
-  /// It was answered, but something else has to be known before it is complete.
-  /// @return false: the client is closed
-  [[nodiscard]] bool hold_up(Call call) {
-    const std::lock_guard lock(mutex_);
-    if (is_closed_) return false;
-    held_up_.push_back(std::move(call));
-    return true;
-  }
-  /// @return those of which that is true.
-  template <class Which>
-  [[nodiscard]] Calls take_held_up(Which which) noexcept {
-    Calls taken;
-    const std::lock_guard lock(mutex_);
-    for (auto call = held_up_.begin(); call != held_up_.end();) {
-      const auto next = std::next(call);
-      if (which(*call)) taken.splice(taken.end(), held_up_, call);
-      call = next;
-    }
-    return taken;
-  }
+  /// @param store, courses outlive it
+  Exchange(Store& store, Courses& courses, std::shared_ptr<Clock> clock)
+      : store_(store), courses_(courses), clock_(std::move(clock)) {}
 
-  /// close() waits for the answer to that: no caller does.
-  void await(const std::shared_ptr<Operation>& operation) {
-    const std::lock_guard lock(mutex_);
-    awaited_.push_back(operation);
-    // Two of them in turn, so that there are never many more than are wanted.
-    for (int i = 0; i < 2; ++i) {
-      if (awaited_.front().expired()) {
-        awaited_.pop_front();
-      } else {
-        awaited_.splice(awaited_.end(), awaited_, awaited_.begin());
+  /// The calls that are not under way.
+  [[nodiscard]] Waiting& waiting() noexcept { return waiting_; }
+
+  /// @param call its operation outlives this step
+  void submit(Call call) {
+    Line& line = store_.line_of(call);
+    if (call.since == Instant{}) call.since = call.asked;
+    const Purpose purpose = call.purpose();
+    store_.use(line, call);
+    if (may_leave(line, purpose)) {
+      const bool in_order = purpose != Purpose::route && purpose != Purpose::look;
+      if (in_order && (waiting_.any(line) || !store_.has_room(line))) {
+        return wait_for_room(line, std::move(call));
       }
+      if (store_.send(line, call)) return;
+    }
+    if (purpose == Purpose::hint) return store_.want(line, false);
+    if (call.since == Instant{}) call.since = clock_->now();
+    if (purpose == Purpose::take) courses_.wanted(call.shared_acquisition());
+    put(alone(std::move(call)));
+  }
+  /// @param once not if the attempt was asked for on that connection before: the second copy of a
+  /// try could take a lock that became free in between, for no caller
+  void ask(const Attempt& attempt, bool once = false) {
+    submit(Call::take(attempt, once ? clock_->now() : Instant{}, once));
+  }
+  /// It waits for its line. @param one call
+  void put(Calls one) {
+    const Call& call = one.front();
+    const std::shared_ptr<Operation> operation = call.operation;
+    const Purpose purpose = call.purpose();
+    // A new request is sent at once, whatever failed before; a repeated one waits out the back-off.
+    // The library paces renewals by their lease: each is worth a try of its own.
+    const bool at_once = purpose == Purpose::renew || !operation->in_trouble();
+    // Read the version first: if the call gets another line meanwhile, `moved()` may have come too
+    // early for it.
+    const std::uint64_t version = store_.version();
+    Line& line = store_.line_of(call);
+    keep(std::move(one));
+    Failure why = store_.why_down(line);
+    store_.want(line, at_once);
+    if (store_.version() != version) return moved();
+    // The line may have come up in between, before the call was kept.
+    if (may_leave(line, purpose)) {
+      connected(line);
+    } else if (why) {
+      operation->trouble(std::move(why));
     }
   }
-  [[nodiscard]] bool is_any_awaited() const {
-    const std::lock_guard lock(mutex_);
-    return std::any_of(awaited_.begin(), awaited_.end(), [](const auto& each) {
-      const std::shared_ptr<Operation> operation = each.lock();
-      return operation && !operation->done();
-    });
+  /// Sends it again at that moment.
+  void repeat_at(const Call& call, Instant when) {
+    waiting_.repeat_at(call, when);
+    store_.sooner();
   }
-  /// The client is closed. @return what waits for something other than a connection
+  /// Its caller has an error. But the server may have queued the attempt, or may grant it.
+  void abandon(const Attempt& attempt) noexcept {
+    if (base::mutant("redis.leave_what_failed_at_the_server")) return;
+    if (courses_.abandoned(attempt, clock_->now())) undo(attempt);
+  }
+  /// Looks at the attempts of which a lost request may have taken a hold, if that is due.
+  /// @param connected true: begin the looks again that failed without a connection
+  void look(Instant now, bool connected) {
+    for (const Attempt& attempt : courses_.begin_looks(now, connected)) {
+      submit_own(Call::look(attempt, clock_->now()));
+    }
+  }
+  /// The same of one attempt, which is decided now. If the look is due later, the thread that
+  /// sleeps has to know.
+  void look(const AttemptId& attempt) {
+    if (const Attempt its = courses_.begin_look(attempt, clock_->now())) {
+      submit_own(Call::look(its, clock_->now()));
+    } else if (courses_.next_look() != never) {
+      store_.sooner();
+    }
+  }
+
+  /// Calls can leave by it.
+  void connected(Line& line) {
+    Calls calls = waiting_.take(line);
+    if (!store_.is_settled()) {
+      const auto sort = [&](Calls& one) {
+        if (one.front().purpose() == Purpose::route) return send_again(std::move(one));
+        waiting_.keep(line, std::move(one));
+      };
+      each(std::move(calls), sort);
+      // Another thread may have settled it in between, before these calls were kept.
+      if (store_.is_settled()) connected(line);
+      return;
+    }
+    send_again(std::move(calls));
+    // A thread that found the connection just up does this beside its reader.
+    for (const Attempt& attempt : courses_.undecided(store_.connection_of(line))) {
+      if (&store_.line_of(*attempt) == &line) ask(attempt, true);
+    }
+    // Behind those: whatever is decided by now was not asked for, or will be answered here.
+    undo_and_look();
+  }
+  /// It has room: calls that wait for that leave.
+  void let_leave(Line& line) {
+    if (!waiting_.any(line)) return;  // as nearly always
+    const Instant now = clock_->now();
+    const auto send_one = [&](Calls& one) {
+      Call& call = one.front();
+      if (is_over(call, courses_, now)) return give_up(call);
+      call.asked = {};
+      if (!store_.send(line, call)) put(std::move(one));
+    };
+    while (may_leave(line, Purpose::take) && store_.has_room(line)) {
+      Calls one = waiting_.take(line, 1);
+      if (one.empty() || !each(std::move(one), send_one)) return;
+    }
+  }
+  /// Calls go by other lines than before.
+  void moved() {
+    send_again(waiting_.take_all());
+    undo_and_look();
+  }
+  /// A connection was lost: decides that for all calls of its line.
+  /// @param final the next connection will fail as well
+  /// @param was_up false: it could not be made
+  void lost(Line& line, const Failure& why, bool final, bool was_up, Calls unanswered) {
+    if (is_closed_.load()) return;
+    for (Call& call : unanswered) store_.note_lost(line, call);
+    Calls calls = waiting_.take(line);
+    calls.splice(calls.end(), unanswered);
+    // The answers to these are out of date.
+    const auto is_held_up = [&](const Call& call) { return &store_.line_of(call) == &line; };
+    calls.splice(calls.end(), waiting_.take_held_up(is_held_up));
+    const auto is_route = [](const Call& call) { return call.purpose() == Purpose::route; };
+    const bool is_any_route = calls.remove_if(is_route) > 0;
+    base::OneByOne each_of;
+    each_of([&] { store_.lost(line, calls); });
+    const bool failed =
+        !each(std::move(calls), [&](Calls& one) { leave_behind(one, why, final, was_up); });
+    each_of([&] { tell_undecided(line, why, final); });
+    if (is_any_route) each_of([&] { store_.lost_route(line); });  // behind what waits for it by now
+    if (failed || each_of.failed() || courses_.is_any_pending(clock_->now())) {
+      store_.want(line, false);
+    }
+    each_of.finish();
+  }
+  /// Its answer made no sense, and its connection is of no use.
+  void misread(const Line& line, const Call& call, const Failure& why) {
+    if (fate_of_misread(call.purpose()) != Fate::keep) return fail(call, why);
+    // The server may not have executed it. So this counts as no answer, and the next connection
+    // sends it again.
+    Calls one = alone(call);
+    // A look is noted already: not once more each time, or it would be repeated without end.
+    if (call.purpose() != Purpose::look) store_.note_lost(line, one.front());
+    call.operation->trouble(why);
+    keep(std::move(one));
+  }
+
+  /// @return when `tick()` has to be called.
+  [[nodiscard]] Instant due() const noexcept {
+    return std::min(waiting_.due(), courses_.next_look());
+  }
+  void tick(Instant now) {
+    send_again(waiting_.take_due(now));
+    look(now, false);
+  }
+  /// @return true if close() has to wait for something that is due before `until`. The library
+  /// waits for what callers have left, and knows nothing of that.
+  [[nodiscard]] bool is_any_pending(Instant until) const {
+    return courses_.is_any_pending(clock_->now(), until) || waiting_.is_any_awaited();
+  }
+  /// @return what is not sent any more. Call it again when the lines have ended.
   [[nodiscard]] Calls close() noexcept {
-    const std::lock_guard lock(mutex_);
-    is_closed_ = true;
-    return std::exchange(held_up_, {});
+    is_closed_.store(true);
+    return waiting_.close();
   }
 
  private:
-  mutable std::mutex mutex_;
-  Timer<Calls> repeats_;  // each alone, so that it is taken without memory
-  Calls held_up_;
-  std::list<std::weak_ptr<Operation>> awaited_;
-  bool is_closed_ = false;
+  [[nodiscard]] bool may_leave(const Line& line, Purpose purpose) const noexcept {
+    return store_.is_up(line) && (purpose == Purpose::route || store_.is_settled());
+  }
+  /// Does that with each call. @return false: memory failed; the other calls are kept
+  template <class Work>
+  bool each(Calls calls, Work work) noexcept {
+    const auto keep_it = [this](Calls one) { keep(std::move(one)); };
+    if (!each_or_keep(std::move(calls), std::move(work), keep_it)) return true;
+    store_.break_lines();
+    return false;
+  }
+
+  // The time of a call begins when it leaves. If thousands were under way, the last ones would
+  // count as lost although the server answers steadily.
+  void wait_for_room(Line& line, Call call) {
+    if (call.purpose() == Purpose::take) courses_.wanted(call.shared_acquisition());
+    waiting_.keep(line, alone(std::move(call)));
+    let_leave(line);  // there may be room by now
+  }
+  void send_again(Calls calls) {
+    const Instant now = clock_->now();
+    each(std::move(calls), [&](Calls& one) {
+      Call& call = one.front();
+      if (is_over(call, courses_, now)) return give_up(call);
+      if (store_.sends_instead(call)) return;
+      call.asked = now;
+      submit(call);
+    });
+  }
+
+  /// @param one call, for the next connection
+  void keep(Calls one) noexcept {
+    const Call& call = one.front();
+    switch (call.purpose()) {
+      // Attempts wait in their courses, and so does what takes them back behind their callers.
+      case Purpose::look: return fail_look(courses_, call.attempt());
+      case Purpose::take:
+        if (!call.is_bound()) return;
+        break;
+      case Purpose::undo:
+      case Purpose::cancel:
+        if (courses_.ask(call.attempt(), &AttemptCourse::is_to_be_undone)) return;
+        break;
+      default: break;
+    }
+    const Line& line = store_.line_of(call);
+    waiting_.keep(line, std::move(one));
+  }
+  // Replicas did not have the grant, so its caller never got it, and may still wait for the
+  // attempt. As long as a release of the grant is noted, each new grant is refused.
+  void give_up(const Call& call) {
+    if (call.purpose() != Purpose::give_back) return;
+    const HoldId& hold = call.releasing().hold();
+    courses_.on(hold.attempt, [&](auto& entry) { entry.course.release(hold.number); });
+  }
+
+  void leave_behind(Calls& one, const Failure& why, bool final, bool was_up) {
+    const Call& call = one.front();
+    const Fate fate = fate_of_lost(call.purpose(), final, was_up);
+    if (fate == Fate::drop) return;
+    if (is_over(call, courses_, clock_->now())) return give_up(call);
+    if (fate == Fate::fail) return fail(call, why);
+    if (fate == Fate::keep) return put(std::move(one));
+    call.operation->trouble(why);
+    static_cast<Renewal&>(*call.operation).answered();
+  }
+  void fail(const Call& call, const Failure& why) {
+    call.operation->failed(why);
+    if (call.purpose() != Purpose::take) return;
+    // The server may have granted it.
+    Call lost = call;
+    store_.note_lost(store_.line_of(call), lost);
+    abandon(call.shared_acquisition());
+  }
+  void tell_undecided(Line& line, const Failure& why, bool final) {
+    base::OneByOne each_of;
+    for (const Attempt& attempt : courses_.undecided()) {
+      if (&store_.line_of(*attempt) != &line) continue;
+      // An attempt that was never sent on that connection did not cause the wrong reply.
+      if (final && why.code != Errc::protocol) {
+        // The server may have executed a copy before the connection broke.
+        each_of([&] {
+          attempt->failed(why);
+          abandon(attempt);
+        });
+      } else {
+        store_.want(line, false);
+        each_of([&] { attempt->trouble(why); });
+      }
+    }
+    each_of.finish();
+  }
+
+  void undo_and_look() {
+    for (const Attempt& attempt : courses_.to_undo(clock_->now())) undo(attempt);
+    look(clock_->now(), true);
+  }
+  void undo(const Attempt& attempt) noexcept {
+    // It may have become a hold by now, which the answer to a look names.
+    const bool holds = courses_.ask(attempt->request().attempt, &AttemptCourse::number) != 0;
+    const Instant now = clock_->now();
+    submit_own(holds ? Call::look(attempt, now) : Call::undo(attempt, now));
+  }
+  /// Without memory, the next connection begins with what its course wants.
+  void submit_own(Call call) noexcept {
+    const AttemptId attempt = call.attempt();
+    try {
+      submit(std::move(call));
+    } catch (const std::exception&) {
+      fail_look(courses_, attempt);
+      store_.break_lines();
+    }
+  }
+
+  Store& store_;
+  Courses& courses_;
+  const std::shared_ptr<Clock> clock_;
+  Waiting waiting_;
+  std::atomic<bool> is_closed_{false};
 };
 
 }  // namespace mortise::remote

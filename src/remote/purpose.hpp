@@ -18,6 +18,7 @@ enum class Purpose : std::uint8_t {
   renew,      ///< its caller repeats it within the lease
   question,   ///< nothing depends on it but its answer
   hint,       ///< nothing depends on it
+  route,      ///< asks which call goes by which line; other calls wait for its answer
 };
 
 enum class Fate : std::uint8_t {
@@ -43,7 +44,8 @@ enum class Fate : std::uint8_t {
     // They stay: they free what other clients wait for.
     case Purpose::give_back: return Fate::keep;
     case Purpose::look:
-    case Purpose::hint: break;
+    case Purpose::hint:
+    case Purpose::route: break;
   }
   return Fate::drop;
 }
@@ -60,7 +62,8 @@ enum class Fate : std::uint8_t {
     case Purpose::give_back: return Fate::later;
     case Purpose::renew:
     case Purpose::question:
-    case Purpose::hint: break;
+    case Purpose::hint:
+    case Purpose::route: break;
   }
   return Fate::fail;
 }
@@ -76,7 +79,8 @@ enum class Fate : std::uint8_t {
     case Purpose::take:
     case Purpose::renew:
     case Purpose::question:
-    case Purpose::hint: break;
+    case Purpose::hint:
+    case Purpose::route: break;
   }
   return Fate::fail;
 }

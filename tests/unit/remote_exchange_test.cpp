@@ -1,66 +1,355 @@
 // SPDX-License-Identifier: MIT
-// Goal: a call that only the client repeats is sent again when it is due, and close() waits for
-// what it gives back. Method: the class alone; the time is an argument.
+// Goal: each call of a client is sent when it can be, in order, and again as long as a caller or
+// the client wants it; a lost connection and a failed allocation forget none. Method: the exchange
+// and the courses of attempts, with a store that writes down what it is to send.
+#include "remote/courses.hpp"
 #include "remote/exchange.hpp"
 
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <memory>
+#include <mutex>
+#include <new>
 #include <string>
+#include <utility>
 
 namespace mortise::remote {
 namespace {
 
 using namespace std::chrono_literals;
 
-struct Errand {
-  char name = 'a';
+struct Way {
+  bool is_up = false;
+  std::size_t room = 100;
+  std::uint64_t connection = 1;
+  int wanted = 0;
+  int wanted_now = 0;
+  Failure why_down{};
 };
-using Errands = Exchange<Errand>::Calls;
 
-std::string names_of(const Errands& letters) {
-  std::string names;
-  for (const Errand& letter : letters) names += letter.name;
-  return names;
-}
+struct Parcel {
+  std::shared_ptr<Operation> operation{};
+  Purpose kind = Purpose::question;
+  std::chrono::nanoseconds lease{};
+  Instant asked{};
+  Instant since{};
+
+  using Attempt = std::shared_ptr<Acquisition>;
+  static Parcel take(Attempt of, Instant now, bool /*once*/) {
+    return {.operation = std::move(of), .kind = Purpose::take, .asked = now};
+  }
+  static Parcel undo(Attempt of, Instant now) {
+    return {.operation = std::move(of), .kind = Purpose::undo, .asked = now};
+  }
+  static Parcel look(Attempt of, Instant now) {
+    return {.operation = std::move(of), .kind = Purpose::look, .asked = now};
+  }
+  [[nodiscard]] Purpose purpose() const { return kind; }
+  [[nodiscard]] bool is_bound() const { return false; }
+  [[nodiscard]] Attempt shared_acquisition() const {
+    return std::static_pointer_cast<Acquisition>(operation);
+  }
+  [[nodiscard]] const AttemptId& attempt() const { return shared_acquisition()->request().attempt; }
+  [[nodiscard]] const Release& releasing() const { return static_cast<Release&>(*operation); }
+};
+
+struct Nothing {};
+using Attempts = Courses<Nothing>;
+using Post = Exchange<Parcel, Way, Attempts>;
+
+/// A letter for each call: "t" for a take, and so on.
+char letter_of(Purpose purpose) { return "tluCrgwqhR"[static_cast<int>(purpose)]; }
+
+class PostOffice final : public Post::Store {
+ public:
+  Way& line_of(const Parcel& /*call*/) override { return *way; }
+  Way& line_of(const Acquisition& /*operation*/) override { return *way; }
+  [[nodiscard]] std::uint64_t version() const noexcept override { return version_now; }
+  [[nodiscard]] bool is_settled() const noexcept override { return settled; }
+  [[nodiscard]] bool is_up(const Way& line) const noexcept override { return line.is_up; }
+  [[nodiscard]] std::uint64_t connection_of(const Way& line) const noexcept override {
+    return line.connection;
+  }
+  [[nodiscard]] bool has_room(const Way& line) const noexcept override { return line.room > 0; }
+  [[nodiscard]] Failure why_down(const Way& line) const override { return line.why_down; }
+  void want(Way& line, bool now) override {
+    ++line.wanted;
+    if (now) ++line.wanted_now;
+    if (becomes_known) version_now += std::exchange(becomes_known, 0);
+  }
+  bool send(Way& line, Parcel& call) override {
+    if (without_memory) throw std::bad_alloc();
+    if (!line.is_up) return false;
+    sent += letter_of(call.kind);
+    --line.room;
+    if (call.kind == Purpose::take) {
+      static_cast<void>(courses->asked(call.shared_acquisition(), line.connection));
+    }
+    return true;
+  }
+  void note_lost(const Way& /*line*/, Parcel& call) noexcept override {
+    noted += letter_of(call.kind);
+  }
+  void lost_route(Way& /*line*/) override { ++lost_routes; }
+  void break_lines() noexcept override { ++broken; }
+  void sooner() override { ++sooner_count; }
+  std::string take_sent() { return std::exchange(sent, {}); }
+
+  Attempts* courses = nullptr;
+  Way* way = nullptr;
+  bool settled = true;
+  bool without_memory = false;
+  std::uint64_t version_now = 1;
+  std::uint64_t becomes_known = 0;
+  std::string sent;
+  std::string noted;
+  int lost_routes = 0;
+  int broken = 0;
+  int sooner_count = 0;
+};
 
 class RemoteExchange : public ::testing::Test {
  protected:
-  static constexpr Instant noon{1h};
-  Exchange<Errand> exchange_;
+  RemoteExchange() {
+    store_.courses = &courses_;
+    store_.way = &way_;
+    exchange_.waiting().add_line(way_);
+    exchange_.waiting().add_line(other_);
+  }
+  static std::shared_ptr<Acquisition> attempt_of(std::uint64_t sequence) {
+    return std::make_shared<Acquisition>(
+        Acquisition::Request{.attempt = {1, 2, sequence}, .name = "a", .lease = 30s, .wait = true});
+  }
+  std::shared_ptr<Operation> submit(Purpose purpose) {
+    std::shared_ptr<Operation> operation = std::make_shared<Inspection>("a");
+    if (purpose == Purpose::release || purpose == Purpose::give_back) {
+      operation = std::make_shared<Release>(HoldId{.name = "a", .number = 7});
+    } else if (purpose == Purpose::renew) {
+      operation = std::make_shared<Renewal>(std::vector<Renewal::Item>{});
+    }
+    exchange_.submit({.operation = operation, .kind = purpose});
+    return operation;
+  }
+  void come_up() {
+    way_.is_up = true;
+    ++way_.connection;
+    exchange_.connected(way_);
+  }
+  void break_off(Post::Calls unanswered = {}, bool final = false) {
+    way_.is_up = false;
+    exchange_.lost(way_, {final ? Errc::denied : Errc::unavailable, "gone"}, final, true,
+                   std::move(unanswered));
+  }
+  Post::Calls under_way(Purpose purpose, std::shared_ptr<Operation> operation) {
+    return {{.operation = std::move(operation), .kind = purpose, .since = clock_->now()}};
+  }
+  /// The attempt is gone for its caller, and a request for it was lost.
+  void lose_a_request(const std::shared_ptr<Acquisition>& attempt, std::chrono::seconds due) {
+    courses_.request_lost(attempt, {1us, 1, clock_->now()}, clock_->now() + due);
+  }
+
+  const std::shared_ptr<ManualClock> clock_ = std::make_shared<ManualClock>();
+  std::mutex mutex_;
+  Attempts courses_{mutex_};
+  Way way_;
+  Way other_;
+  PostOffice store_;
+  Post exchange_{store_, courses_, clock_};
 };
 
-TEST_F(RemoteExchange, GivesWhatIsSentAgainAtItsMoment) {
-  EXPECT_EQ(exchange_.due(), never);
-  exchange_.repeat_at({'b'}, noon + 2s);
-  exchange_.repeat_at({'a'}, noon + 1s);
-  EXPECT_EQ(exchange_.due(), noon + 1s);
-  EXPECT_EQ(names_of(exchange_.take_due(noon)), "");
-  EXPECT_EQ(names_of(exchange_.take_due(noon + 1s)), "a");
-  EXPECT_EQ(exchange_.due(), noon + 2s);
-  exchange_.repeat_at({'c'}, noon + 3s);
-  EXPECT_EQ(names_of(exchange_.take_due(noon + 3s)), "bc");
-  EXPECT_EQ(exchange_.due(), never);
+TEST_F(RemoteExchange, SendsWhatWaitsForAConnectionInOrder) {
+  const auto release = submit(Purpose::release);
+  const auto question = submit(Purpose::question);
+  const auto hint = submit(Purpose::hint);
+  EXPECT_EQ(store_.take_sent(), "");
+  EXPECT_EQ(way_.wanted, 3);
+  EXPECT_EQ(way_.wanted_now, 2) << "a hint is worth no connection of its own";
+  come_up();
+  EXPECT_EQ(store_.take_sent(), "rq") << "each hint is given by the next connection anyway";
+  const auto next = submit(Purpose::release);
+  EXPECT_EQ(store_.take_sent(), "r");
 }
 
-TEST_F(RemoteExchange, HoldsUpWhatWaitsForSomethingElseUntilItIsClosed) {
-  for (const char name : {'a', 'b', 'c'}) EXPECT_TRUE(exchange_.hold_up({name}));
-  EXPECT_EQ(names_of(exchange_.take_held_up([](const Errand& each) { return each.name != 'b'; })),
-            "ac");
-  EXPECT_EQ(names_of(exchange_.close()), "b");
-  EXPECT_FALSE(exchange_.hold_up({'d'})) << "nobody would complete it";
+TEST_F(RemoteExchange, ReportsWhyThereIsNoConnection) {
+  way_.why_down = {Errc::unavailable, "no route"};
+  const auto release = submit(Purpose::release);
+  ASSERT_TRUE(release->in_trouble());
+  exchange_.put(alone(Parcel{.operation = release, .kind = Purpose::release}));
+  EXPECT_EQ(way_.wanted_now, 1) << "a repeated one waits out the back-off";
 }
 
-TEST_F(RemoteExchange, AwaitsWhatItGivesBack) {
+TEST_F(RemoteExchange, LetsAWindowOfCallsLeave) {
+  way_.is_up = true;
+  way_.room = 1;
+  const auto first = submit(Purpose::question);
+  const auto second = submit(Purpose::release);
+  const auto third = submit(Purpose::question);
+  EXPECT_EQ(store_.take_sent(), "q");
+  exchange_.let_leave(way_);
+  EXPECT_EQ(store_.take_sent(), "");
+  way_.room = 1;
+  const auto late = submit(Purpose::renew);
+  EXPECT_EQ(store_.take_sent(), "r") << "in order: the new one is the last";
+  way_.room = 5;
+  exchange_.let_leave(way_);
+  EXPECT_EQ(store_.take_sent(), "qw");
+  way_.room = 0;
+  const auto route = submit(Purpose::route);
+  EXPECT_EQ(store_.take_sent(), "R") << "all others wait for that";
+}
+
+TEST_F(RemoteExchange, AsksWhichCallGoesWhereFirst) {
+  store_.settled = false;
+  const auto question = submit(Purpose::question);
+  const auto route = submit(Purpose::route);
+  come_up();
+  EXPECT_EQ(store_.take_sent(), "R");
+  const auto release = submit(Purpose::release);
+  EXPECT_EQ(store_.take_sent(), "");
+  store_.settled = true;
+  exchange_.moved();
+  EXPECT_EQ(store_.take_sent(), "qr");
+}
+
+TEST_F(RemoteExchange, ForgetsNothingThatFreesWhenAConnectionIsLost) {
+  way_.is_up = true;
   const auto release = std::make_shared<Release>(HoldId{});
-  EXPECT_FALSE(exchange_.is_any_awaited());
-  exchange_.await(release);
-  EXPECT_TRUE(exchange_.is_any_awaited());
-  for (int i = 0; i < 1'000; ++i) exchange_.await(std::make_shared<Release>(HoldId{}));
-  EXPECT_TRUE(exchange_.is_any_awaited());
-  release->answered(Released::released);
-  EXPECT_FALSE(exchange_.is_any_awaited()) << "the others have ended";
+  const auto waits = attempt_of(1);
+  exchange_.ask(waits);
+  EXPECT_EQ(store_.take_sent(), "t");
+  Post::Calls unanswered = under_way(Purpose::take, waits);
+  unanswered.splice(unanswered.end(), under_way(Purpose::release, release));
+  break_off(std::move(unanswered));
+  EXPECT_EQ(store_.noted, "tr");
+  EXPECT_TRUE(waits->in_trouble());
+  EXPECT_GT(way_.wanted, 0);
+  come_up();
+  EXPECT_EQ(store_.take_sent(), "rt");
+}
+
+TEST_F(RemoteExchange, FailsWhatTheNextConnectionCannotDo) {
+  const auto waits = attempt_of(1);
+  exchange_.ask(waits);
+  const auto question = submit(Purpose::question);
+  const auto release = submit(Purpose::release);
+  break_off({}, true);
+  EXPECT_EQ(waits->failure().code, Errc::denied);
+  EXPECT_EQ(question->failure().code, Errc::denied);
+  EXPECT_FALSE(release->done()) << "it frees what other clients wait for";
+  come_up();
+  EXPECT_EQ(store_.take_sent(), "r");
+}
+
+TEST_F(RemoteExchange, CompletesARenewalWithoutAnAnswer) {
+  const auto renewal = std::make_shared<Renewal>(std::vector<Renewal::Item>{});
+  way_.is_up = false;
+  exchange_.lost(way_, {Errc::unavailable, "gone"}, false, false,
+                 under_way(Purpose::renew, renewal));
+  EXPECT_TRUE(renewal->done());
+  EXPECT_TRUE(renewal->in_trouble());
+}
+
+TEST_F(RemoteExchange, TellsTheStoreThatARouteWasLost) {
+  const auto route = std::make_shared<Inspection>("a");
+  break_off(under_way(Purpose::route, route));
+  EXPECT_EQ(store_.lost_routes, 1);
+  come_up();
+  EXPECT_EQ(store_.take_sent(), "") << "the store asks anew";
+}
+
+TEST_F(RemoteExchange, SendsNothingThatNobodyWants) {
+  const auto question = submit(Purpose::question);
+  question->failed({Errc::timeout, "its caller has gone"});
+  auto orphan = submit(Purpose::give_back);
+  const auto release = submit(Purpose::release);
+  orphan.reset();
+  clock_->advance(2min);
+  come_up();
+  EXPECT_EQ(store_.take_sent(), "r");
+}
+
+TEST_F(RemoteExchange, LooksAtAnAttemptAsSoonAsItsCallGoesElsewhere) {
+  const auto gone = attempt_of(1);
+  lose_a_request(gone, 0s);
+  store_.becomes_known = 1;  // while the look is kept, which waits for no other connection
+  exchange_.look(clock_->now(), false);
+  EXPECT_EQ(way_.wanted, 2) << "it was begun once more";
+  lose_a_request(attempt_of(2), 0s);
+  way_.is_up = true;
+  exchange_.look(clock_->now(), true);
+  EXPECT_EQ(store_.take_sent(), "ll");
+}
+
+TEST_F(RemoteExchange, WakesTheSleepingThreadForALookThatIsDueLater) {
+  const auto gone = attempt_of(1);
+  way_.is_up = true;
+  exchange_.look(gone->request().attempt);
+  EXPECT_EQ(store_.sooner_count, 0);
+  lose_a_request(gone, 5s);
+  exchange_.look(gone->request().attempt);
+  EXPECT_EQ(store_.take_sent(), "");
+  EXPECT_EQ(store_.sooner_count, 1);
+  EXPECT_EQ(exchange_.due(), clock_->now() + 5s);
+  clock_->advance(5s);
+  exchange_.tick(clock_->now());
+  EXPECT_EQ(store_.take_sent(), "l");
+}
+
+TEST_F(RemoteExchange, TakesAFailedAllocationForALostConnection) {
+  const auto release = submit(Purpose::release);
+  store_.without_memory = true;
+  come_up();
+  EXPECT_EQ(store_.broken, 1);
+  store_.without_memory = false;
+  come_up();
+  EXPECT_EQ(store_.take_sent(), "r");
+  store_.without_memory = true;
+  const auto failed = attempt_of(1);
+  static_cast<void>(courses_.asked(failed, way_.connection));
+  failed->failed({Errc::denied, ""});
+  exchange_.abandon(failed);
+  EXPECT_EQ(store_.broken, 2);
+  lose_a_request(attempt_of(2), 0s);
+  exchange_.tick(clock_->now());
+  EXPECT_EQ(store_.broken, 3);
+  store_.without_memory = false;
+  come_up();
+  EXPECT_EQ(store_.take_sent(), "ul");
+}
+
+TEST_F(RemoteExchange, RepeatsACallAtItsMoment) {
+  const auto release = std::make_shared<Release>(HoldId{});
+  way_.is_up = true;
+  exchange_.repeat_at({.operation = release, .kind = Purpose::give_back, .since = clock_->now()},
+                      clock_->now() + 1s);
+  EXPECT_EQ(store_.sooner_count, 1);
+  EXPECT_EQ(exchange_.due(), clock_->now() + 1s);
+  exchange_.tick(clock_->now());
+  EXPECT_EQ(store_.take_sent(), "");
+  clock_->advance(1s);
+  exchange_.tick(clock_->now());
+  EXPECT_EQ(store_.take_sent(), "g");
+}
+
+TEST_F(RemoteExchange, SendsAgainWhatWasMisreadIfItFrees) {
+  const auto release = std::make_shared<Release>(HoldId{});
+  const auto question = std::make_shared<Inspection>("a");
+  const Failure why{Errc::protocol, "rubbish"};
+  exchange_.misread(way_, {.operation = release, .kind = Purpose::release}, why);
+  exchange_.misread(way_, {.operation = question, .kind = Purpose::question}, why);
+  EXPECT_EQ(question->failure().code, Errc::protocol);
+  EXPECT_FALSE(release->done());
+  EXPECT_EQ(store_.noted, "r");
+  come_up();
+  EXPECT_EQ(store_.take_sent(), "r");
+}
+
+TEST_F(RemoteExchange, GivesWhatIsLeftWhenItCloses) {
+  const auto release = submit(Purpose::release);
+  EXPECT_EQ(exchange_.close().size(), 1U);
+  break_off();
+  EXPECT_EQ(way_.wanted, 1) << "no line is wanted any more";
 }
 
 }  // namespace

@@ -28,6 +28,7 @@ constexpr std::array table{
     Row{Purpose::renew, unanswered, keep, unanswered, fail, fail, fail},
     Row{Purpose::question, keep, keep, fail, fail, fail, fail},
     Row{Purpose::hint, drop, drop, drop, fail, fail, fail},
+    Row{Purpose::route, drop, drop, drop, fail, fail, fail},
 };
 
 TEST(RemotePurpose, DecidesWhatBecomesOfACallWithoutAnAnswer) {

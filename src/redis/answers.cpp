@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: MIT
+#include "redis/answers.hpp"
+
+#include "base/one_by_one.hpp"
+#include "core/figures.hpp"
+#include "redis/listing.hpp"
+#include "redis/polling.hpp"
+#include "redis/renewal_parts.hpp"
+#include "redis/replica_gate.hpp"
+#include "redis/rights.hpp"
+#include "redis/server_error.hpp"
+#include "redis/topology.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace mortise::redis {
+namespace {
+
+// No library repeats it: the client itself does, after that time.
+constexpr std::chrono::milliseconds after_a_refusal{500};
+
+// What is granted of a key has the number of its run, and a record is one of a key.
+bool fits(const Call& call, const Answer& answer) {
+  const bool once = call.mode() == Mode::once;
+  switch (answer.kind) {
+    case Answer::Kind::granted: return once == (answer.run != 0);
+    case Answer::Kind::recorded: return once && call.kind != Call::Kind::cancel;
+    default: return call.kind != Call::Kind::recall;
+  }
+}
+
+// @param before a copy of which no answer came may have been executed
+// @param concluded it was to write an outcome: then what is freed only has none of ours, or one
+// that was forgotten since
+Released outcome_of(ReleaseAnswer::Outcome told, bool before, bool concluded) noexcept {
+  const Released in_doubt = before ? Released::unknown : Released::was_lost;
+  switch (told) {
+    case ReleaseAnswer::Outcome::freed: return Released::released;
+    case ReleaseAnswer::Outcome::freed_before:
+      return before && !concluded ? Released::released : in_doubt;
+    case ReleaseAnswer::Outcome::lapsed: return Released::was_lost;
+    // That copy may have freed it, and somebody else have taken it since.
+    case ReleaseAnswer::Outcome::not_ours: return in_doubt;
+  }
+  return Released::unknown;
+}
+
+}  // namespace
+
+void Answers::matched(Server& server, const Call& call, const Reply& reply, Instant now) {
+  Server::Told& told = server.told();
+  told.forget();
+  if (reply.kind != Reply::Kind::array) return;
+  switch (call.kind) {
+    case Call::Kind::release:
+    case Call::Kind::force:
+      told.release = ReleaseAnswer::parse(reply);
+      if (told.release && call.kind == Call::Kind::release) matched_release(server, call, now);
+      return;
+    case Call::Kind::renew:
+    case Call::Kind::list:
+    case Call::Kind::queue:
+    case Call::Kind::ask: return;
+    default: break;
+  }
+  told.answer = Answer::parse(reply);
+  if (told.answer && !fits(call, *told.answer)) told.answer.reset();
+  if (!told.answer) return;
+  server.time().read(call.asked, told.answer->now, now);
+  if (!call.is_about_an_attempt()) return;
+  Attempts& attempts = parts_.attempts;
+  told.looks_later = attempts.any_lost() &&
+                     attempts.executed(call.attempt(), told.answer->now, server.clock(), now);
+  if (call.leftover) return;
+  told.hold = grants_.note(call.acquisition().request(), call.asked, *told.answer);
+}
+
+void Answers::matched_release(Server& server, const Call& call, Instant now) {
+  Server::Told& told = server.told();
+  Attempts& attempts = parts_.attempts;
+  const HoldId& hold = call.releasing().hold();
+  const Acquisition* const next = call.releasing().successor().get();
+  const bool has_time = told.release->now != ServerTime{};
+  if (now == Instant{} && (has_time || next != nullptr)) now = parts_.now();
+  if (has_time) server.time().read(call.asked, told.release->now, now);
+  told.release_in_doubt = attempts.released(hold.attempt, hold.number);
+  if (next == nullptr || !told.release->successor) return;
+  told.looks_later =
+      attempts.any_lost() &&
+      attempts.executed(next->request().attempt, told.release->now, server.clock(), now);
+  told.hold = grants_.note(next->request(), call.asked, *told.release->successor);
+}
+
+void Answers::answered(Server& server, const Call& call, const Reply& reply) {
+  if (call.kind == Call::Kind::slots) return parts_.topology->answered_route(server, reply);
+  if (reply.is_error()) return refused(server, call, reply);
+  if (reply.kind != Reply::Kind::array) return nonsense(server, call);
+  if (server.told().looks_later) parts_.polling->sooner();
+  switch (call.kind) {
+    case Call::Kind::renew: return renewal(server, call, reply);
+    case Call::Kind::release: return release(server, call);
+    case Call::Kind::force: return force(server, call);
+    case Call::Kind::list: return list(server, call, reply);
+    case Call::Kind::queue: return queue(server, call, reply);
+    case Call::Kind::ask: return places(server, call, reply);
+    default: break;
+  }
+  if (!server.told().answer) return nonsense(server, call);
+  const Answer& answer = *server.told().answer;
+  switch (call.kind) {
+    case Call::Kind::inspect: return call.inspection()->answered(answer.holder());
+    case Call::Kind::check: return checks_.answered(server, call);
+    case Call::Kind::recall: return recall(call, answer);
+    default: return about_attempt(server, call, answer);
+  }
+}
+
+void Answers::about_attempt(Server& server, const Call& call, const Answer& answer) {
+  if (call.leftover) return look(server, call, answer);
+  if (answer.kind == Answer::Kind::granted && parts_.gate == nullptr) {
+    return grants_.granted(call.acquisition(), call.asked, answer, server.told().hold);
+  }
+  grants_.answered(server, call.shared_acquisition(), call.asked, answer);
+}
+
+// A waiter that asks again may be granted the lock by a message, lose it at once, and be granted it
+// once more by the request. If that reply is lost with its connection, no client would know of the
+// hold. So a client looks at each attempt whose request was lost, once the attempt is decided and
+// the request is void: with a cancel, which answers a hold if there is one.
+void Answers::look(Server& server, const Call& call, const Answer& answer) {
+  if (answer.kind != Answer::Kind::granted) return parts_.attempts.settle(call.attempt());
+  const Acquisition& operation = call.acquisition();
+  if (parts_.gate != nullptr && !operation.done()) {
+    // It waits for the replicas' word, which this thread may have to read; or there was no memory
+    // to ask them. Or it is being asked for anew, and that answer is to tell of the same hold.
+    const std::uint64_t number = parts_.attempts.number_of(call.attempt());
+    if (number == answer.number) {
+      grants_.answered(server, call.shared_acquisition(), call.asked, answer);
+    } else if (number != 0) {
+      parts_.give_back(operation.request(), answer.number);
+    }
+    return;
+  }
+  // It is decided, but another thread may be completing it at this moment.
+  while (!operation.done()) std::this_thread::yield();
+  if (operation.grant().number == answer.number) return;
+  parts_.give_back(operation.request(), answer.number);
+}
+
+void Answers::places(Server& server, const Call& call, const Reply& reply) {
+  const auto& waiters = call.places().waiters();
+  ServerTime at{};
+  const std::vector<std::uint64_t> numbers =
+      parse_codes(reply, "places", core::grant_number_limit - 1, &at);
+  if (numbers.size() != waiters.size()) return nonsense(server, call);
+  const Reading reading{call.asked, at, server.clock()};
+  base::OneByOne each;
+  each([&] { grants_.probe_inbox(server); });
+  for (std::size_t i = 0; i < waiters.size(); ++i) {
+    const AttemptId& attempt = waiters[i]->request().attempt;
+    if (parts_.attempts.is_withdrawn(attempt)) continue;
+    if (numbers[i] == 0) {
+      each([&] { parts_.exchange->ask(waiters[i]); });
+    } else if (const auto early = parts_.attempts.waits(attempt, reading, numbers[i])) {
+      each([&] { grants_.believe(waiters[i], *early, reading); });
+    }
+  }
+  each.finish();
+}
+
+void Answers::release(Server& server, const Call& call) {
+  Server::Told& told = server.told();
+  if (!told.release) return nonsense(server, call);
+  const ReleaseAnswer answer = *std::move(told.release);
+  const bool before = told.release_in_doubt;
+  Release& release = call.releasing();
+  // Its successor may be noted as the holder by now, and is to know.
+  base::OneByOne each;
+  if (RedissonSide* const beside = parts_.redisson_of(release.hold().mode)) {
+    each([&] { beside->stop_holding(release.hold()); });
+  }
+  if (answer.successor && release.successor()) {
+    each([&] { grants_.answered(server, release.successor(), call.asked, *answer.successor); });
+  }
+  const bool concluded = release.conclusion() != nullptr;
+  const Released outcome = outcome_of(answer.outcome, before, concluded);
+  if (concluded && outcome == Released::unknown) {
+    release.failed({Errc::in_doubt, parts_.describe() +
+                                        ": the reply was lost, and the retry found neither the run"
+                                        " nor its outcome; the first try may have succeeded"});
+  } else {
+    release.answered(outcome);
+  }
+  each.finish();
+}
+
+void Answers::renewal(Server& server, const Call& call, const Reply& reply) {
+  Renewal& renewal = call.renewal();
+  std::vector<Renewal::Item>& items = renewal.items();
+  const std::vector<std::uint64_t> codes = parse_codes(reply, "renewed", 3);
+  if (codes.size() != items.size()) return nonsense(server, call);
+  if (renewal.done()) return;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    items[i].answer = codes[i] == 0 ? Renewal::Answer::lost : Renewal::Answer::renewed;
+    items[i].wanted = codes[i] == 2;
+    if (codes[i] == 3) items[i].answer = Renewal::Answer::unknown;
+    items[i].counted_from = call.asked;
+    items[i].granted = items[i].lease;
+  }
+  if (parts_.gate != nullptr) {
+    return parts_.gate->pass(server.clock(), std::static_pointer_cast<Renewal>(call.operation));
+  }
+  parts_.attempts.renewed(items);
+  renewal.answered();
+}
+
+// An earlier copy of the request may have ended the hold.
+void Answers::force(Server& server, const Call& call) {
+  const std::optional<ReleaseAnswer>& told = server.told().release;
+  if (!told) return nonsense(server, call);
+  const Released if_over = call.copies ? Released::unknown : Released::was_lost;
+  const bool ended = told->outcome == ReleaseAnswer::Outcome::freed;
+  call.releasing().answered(ended ? Released::released : if_over);
+}
+
+// The key was run in between: then the record that it has now is to be forgotten. Otherwise the
+// record is forgotten, by this request or an earlier copy of it, or the server keeps it, because
+// the key is held.
+void Answers::recall(const Call& call, const Answer& answer) {
+  Recollection& its = *call.recollection();
+  if (its.done()) return;  // its caller has gone
+  const std::shared_ptr<const Record>& record = answer.record;
+  const bool stays = record->state != KeyState::absent &&
+                     (!call.found || call.found->record->number != record->number);
+  if (call.copies && record->held && call.found->record->number != record->number) {
+    return its.failed({Errc::in_doubt, parts_.describe() +
+                                           ": the reply was lost, and the key runs again; the"
+                                           " first try may have forgotten it"});
+  }
+  if (its.kind() == Recollection::Kind::forget && stays) {
+    return parts_.exchange->submit(
+        Call::recall(call.recollection(), std::make_shared<const Answer>(answer), parts_.now()));
+  }
+  its.answered(record);
+}
+
+// A page of names is one look at a part of the database.
+void Answers::list(Server& server, const Call& call, const Reply& reply) {
+  const Listing& listing = call.listing();
+  std::optional<ListCursor> list = parse_list(parts_.settings.prefix, listing.mode(), reply);
+  if (!list) return nonsense(server, call);
+  parts_.topology->answered_page(server, call, list->take(listing.limit(), listing.prefix()));
+}
+
+void Answers::queue(Server& server, const Call& call, const Reply& reply) {
+  auto& look = static_cast<QueueLook&>(*call.operation);
+  std::vector<HoldMark> marks;
+  std::optional<NameQueue> queue = parse_queue(reply, &marks);
+  if (!queue) return nonsense(server, call);
+  look.answered(*std::move(queue), std::move(marks));
+}
+
+void Answers::nonsense(Server& server, const Call& call) {
+  const Failure why(Errc::protocol, server.where() + ": the server sent an invalid reply");
+  parts_.exchange->misread(server, call, why);
+  server.commands().drop(why);
+}
+
+void Answers::refused(Server& server, const Call& call, const Reply& reply) {
+  ServerError error = server_error(server.where(), reply.text);
+  Operation& operation = *call.operation;
+  if (parts_.topology->redirects(server, call, reply, error)) return;
+  if (error.kind == ServerError::Kind::script && !call.whole) {
+    if (operation.done() && call.kind != Call::Kind::cancel) return;
+    // An attempt that was taken back in between must not come behind its own cancel.
+    if (call.kind == Call::Kind::acquire && parts_.attempts.is_withdrawn(call.attempt())) return;
+    server.commands().loaded().forget();
+    Call again = call;
+    again.whole = true;
+    again.once = false;  // it was refused
+    return parts_.exchange->submit(std::move(again));
+  }
+  error.failure.text += remedy(parts_.settings, reply.text, rights_beside(call.kind));
+  if (error.kind == ServerError::Kind::elsewhere) {
+    if (call.kind != Call::Kind::acquire) parts_.exchange->put(remote::alone(call));
+    return server.commands().drop(error.failure);
+  }
+  if (call.kind == Call::Kind::renew && renews_apart(call, reply.text)) return;
+  const bool final = error.kind == ServerError::Kind::final;
+  const bool later = remote::fate_of_refused(call.purpose(), final) == remote::Fate::later;
+  if (call.kind == Call::Kind::release) {
+    refused_release(call, std::move(error.failure), final, later);
+  } else if (!call.is_about_an_attempt()) {
+    operation.failed(std::move(error.failure));
+  } else if (final) {
+    refused_attempt(call, std::move(error.failure), error.is_halfway());
+  } else {
+    if (call.kind == Call::Kind::acquire) parts_.attempts.refuse(call.attempt());
+    if (later) repeat_later(call);
+    operation.trouble(std::move(error.failure));
+  }
+}
+
+// @param later the client itself sends it again
+void Answers::refused_release(const Call& call, Failure why, bool final, bool later) {
+  Operation& operation = *call.operation;
+  const std::shared_ptr<Acquisition>& next = call.releasing().successor();
+  // What is written needs memory, and whoever has it written can do without, or say it again.
+  const bool unwritten = call.releasing().conclusion() && why.code == Errc::exhausted;
+  if (!final && !unwritten) {
+    // Not done: the library repeats it, if it is the library's.
+    if (later) repeat_later(call);
+    if (next) next->trouble(why);
+    return operation.trouble(std::move(why));
+  }
+  if (next) {
+    next->failed(why);
+    parts_.attempts.over(next->request().attempt);
+    parts_.exchange->look(next->request().attempt);
+  }
+  operation.failed(std::move(why));
+}
+
+void Answers::refused_attempt(const Call& call, Failure why, bool is_halfway) {
+  call.operation->failed(std::move(why));
+  if (call.kind == Call::Kind::acquire && is_halfway) {
+    // A script may have failed halfway, also for want of a right. This copy is executed: nothing of
+    // it comes late, and the cancel behind it, by the same connection, finds what it has left.
+    return parts_.exchange->abandon(call.shared_acquisition());
+  }
+  parts_.attempts.over(call.attempt());
+  // Asked about once more it would be refused once more, and close() would wait for that.
+  if (call.leftover) parts_.attempts.give_up(call.attempt());
+  parts_.exchange->look(call.attempt());
+}
+
+// A name that this user may not use any more has the whole batch refused: each hold goes alone
+// then.
+bool Answers::renews_apart(const Call& call, std::string_view words) {
+  if (call.renewal().items().size() < 2 || what_is_refused(words) != Refused::key) return false;
+  for (auto& part : parts_of(std::static_pointer_cast<Renewal>(call.operation))) {
+    parts_.exchange->submit(Call::renew(std::move(part)));
+  }
+  return true;
+}
+
+void Answers::repeat_later(const Call& call) {
+  parts_.exchange->repeat_at(call, parts_.now() + after_a_refusal);
+}
+
+}  // namespace mortise::redis

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// In a cluster: how waiters get to know. Each name has a channel in its slot, so that it goes with
+// the slot.
+#pragma once
+
+#include "redis/cluster.hpp"
+#include "redis/parts.hpp"
+#include "redis/slot_survey.hpp"
+
+#include <string>
+
+namespace mortise::redis {
+
+/// @thread_safety every member may be called concurrently
+class ClusterInboxes {
+ public:
+  /// @param parts, cluster, survey outlive it
+  ClusterInboxes(Parts& parts, Cluster& cluster, SlotSurvey& survey)
+      : parts_(parts), cluster_(cluster), survey_(survey) {}
+
+  /// An attempt waits in a queue there. It stands in the queue before anybody listens for its name,
+  /// and what it is told until then reaches nobody. So it asks once more when the server has
+  /// confirmed.
+  void waits(Server& server, const Acquisition::Request& request);
+  void opened(Server& server);
+  [[nodiscard]] bool says(Server& server, bool begins, const std::string& name) const;
+  /// @return true if it was about a subscription.
+  [[nodiscard]] bool takes_message(Server& server, const Reply& message);
+  /// Finds out by which clock a push has its times.
+  void date(Server& server, Push& push) const;
+
+ private:
+  void ask_for(const std::string& name);
+
+  Parts& parts_;
+  Cluster& cluster_;
+  SlotSurvey& survey_;
+};
+
+}  // namespace mortise::redis

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+// What the parts of a client's Redis backend share.
+#pragma once
+
+#include <mortise/backend.hpp>
+
+#include "redis/attempts.hpp"
+#include "redis/call.hpp"
+#include "redis/redisson_side.hpp"
+#include "redis/requests.hpp"
+#include "redis/server.hpp"
+#include "redis/settings.hpp"
+#include "remote/ask_turns.hpp"
+#include "remote/exchange.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace mortise::redis {
+
+class Polling;
+class ReplicaGate;
+class Topology;
+using Exchange = remote::Exchange<Call, Server, Attempts>;
+
+/// @return the store in words, for messages.
+[[nodiscard]] inline std::string words_of(const Settings& settings) {
+  return settings.is_cluster() ? "redis cluster " + settings.address.text() : settings.where();
+}
+
+/// @thread_safety as each of them; the pointers are set before the first request
+struct Parts {
+  const Settings& settings;
+  const Requests& requests;
+  Host& host;
+  Clock& clock;
+  Attempts& attempts;
+  remote::AskTurns& turns;
+  Polling* polling = nullptr;
+  Exchange* exchange = nullptr;
+  Topology* topology = nullptr;
+  ReplicaGate* gate = nullptr;       ///< null without `replicas=n`
+  RedissonSide* redisson = nullptr;  ///< null without `interop=redisson`
+
+  [[nodiscard]] Instant now() const noexcept { return clock.now(); }
+  [[nodiscard]] std::string describe() const { return words_of(settings); }
+  /// @return null = the locks of that mode mean nothing to Redisson.
+  [[nodiscard]] RedissonSide* redisson_of(Mode mode) const noexcept {
+    return mode == Mode::exclusive ? redisson : nullptr;
+  }
+
+  /// A waiter asks again, by itself or together with others.
+  void ask_in_turn(const std::shared_ptr<Acquisition>& waiter) const;
+  /// Releases a hold that no caller has. What the attempt may hold by another grant stays.
+  /// @param lease how long it would keep others out
+  void give_back(const std::shared_ptr<Release>& hold, std::chrono::nanoseconds lease) const;
+  void give_back(HoldId hold, std::chrono::nanoseconds lease) const {
+    give_back(std::make_shared<Release>(std::move(hold)), lease);
+  }
+  void give_back(const Acquisition::Request& request, std::uint64_t number) const {
+    give_back({request.name, request.attempt, number, request.mode}, request.lease);
+  }
+};
+
+}  // namespace mortise::redis

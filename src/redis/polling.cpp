@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+#include "redis/polling.hpp"
+
+#include "base/poll_sources.hpp"
+#include "redis/topology.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace mortise::redis {
+
+void Parts::ask_in_turn(const std::shared_ptr<Acquisition>& waiter) const {
+  const Instant before = turns.due();
+  remote::AskTurns::Turn turn = turns.take_turn(waiter, now());
+  if (turn.is_left_out) {
+    if (turns.due() < before) polling->sooner();
+    return;
+  }
+  if (turn.together.empty()) return exchange->ask(waiter);
+  exchange->submit(Call::ask(std::make_shared<Places>(std::move(turn.together))));
+}
+
+void Parts::give_back(const std::shared_ptr<Release>& hold, std::chrono::nanoseconds lease) const {
+  if (polling->is_closed()) return hold->failed({Errc::closed, describe()});
+  exchange->waiting().await(hold);
+  Call call = Call::release(hold, now());
+  call.ours = true;
+  call.lease = lease;
+  exchange->submit(std::move(call));
+}
+
+void Polling::begin() {
+  if (has_begun_.load()) return;
+  const std::lock_guard lock(mutex_);
+  if (is_closed_.load() || has_begun_.load()) return;
+  parts_.host.attach(alarm_);
+  parts_.topology->server_of(std::string_view()).attach();
+  has_begun_.store(true);
+  parts_.topology->begin();
+}
+
+void Polling::attach(Server& server) {
+  if (server.is_attached()) return;
+  const std::lock_guard lock(mutex_);
+  if (!is_closed_.load()) server.attach();
+}
+
+void Polling::detach(Server& server) noexcept {
+  const std::lock_guard lock(mutex_);
+  server.detach();
+}
+
+void Polling::open_inbox(Server& server, const AttemptId& of_client) {
+  if (server.has_inbox()) return;
+  const std::lock_guard lock(mutex_);
+  if (server.has_inbox() || is_closed_.load()) return;
+  server.open_inbox(parts_.requests.inbox(of_client));  // may throw: the next call tries again
+}
+
+void Polling::end() noexcept {
+  {
+    const std::lock_guard lock(mutex_);  // a thread that opens an inbox has done so, or will not
+  }
+  parts_.host.detach(alarm_);
+}
+
+void Polling::poll_once(Instant until) {
+  std::vector<Source*> sources{&alarm_};
+  for (std::size_t i = 0; Server* const server = parts_.topology->nth(i); ++i) {
+    sources.push_back(&server->commands());
+  }
+  base::poll_sources(sources, parts_.clock, until);
+}
+
+Instant Polling::Alarm::due() const noexcept {
+  const Instant due =
+      std::min({parts_.turns.due(), parts_.exchange->due(), parts_.topology->due()});
+  return parts_.redisson == nullptr ? due : std::min(due, parts_.redisson->due());
+}
+
+void Polling::Alarm::ready(short /*events*/, Instant now) {
+  parts_.exchange->tick(now);
+  if (parts_.redisson != nullptr) parts_.redisson->look(now);
+  parts_.topology->look(now);
+  for (const auto& operation : parts_.turns.take_due(now)) parts_.exchange->ask(operation);
+  if (const auto waiter = parts_.turns.take_left_out(now)) parts_.ask_in_turn(waiter);
+}
+
+}  // namespace mortise::redis
