@@ -11,7 +11,6 @@
 #include "redis/server_error.hpp"
 #include "redis/topology.hpp"
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -21,9 +20,6 @@
 
 namespace mortise::redis {
 namespace {
-
-// No library repeats it: the client itself does, after that time.
-constexpr std::chrono::milliseconds after_a_refusal{500};
 
 // What is granted of a key has the number of its run, and a record is one of a key.
 bool fits(const Call& call, const Answer& answer) {
@@ -115,7 +111,7 @@ void Answers::answered(Server& server, const Call& call, const Reply& reply) {
   const Answer& answer = *server.told().answer;
   switch (call.kind) {
     case Call::Kind::inspect: return call.inspection()->answered(answer.holder());
-    case Call::Kind::check: return checks_.answered(server, call);
+    case Call::Kind::check: return check(server, call);
     case Call::Kind::recall: return recall(call, answer);
     default: return about_attempt(server, call, answer);
   }
@@ -250,6 +246,42 @@ void Answers::recall(const Call& call, const Answer& answer) {
   its.answered(record);
 }
 
+// A waiter gets to know by the inbox. So a client that may not listen should not learn that from
+// the first lock that is not free.
+// @return false: not yet, and the check goes on when it is
+bool Answers::is_inbox_known(Server& server, const Call& call) {
+  const Check& check = call.checking();
+  if (!check.client()) return true;  // no client that could wait
+  Call again = call;
+  again.once = true;
+  if (!call.once) {
+    parts_.polling->open_inbox(server, *check.client());
+    server.renew_inbox();
+  }
+  if (server.listens() || server.inbox_is_decided()) return true;
+  if (!parts_.exchange->waiting().hold_up(server, std::move(again))) return true;
+  if (server.listens() || server.inbox_is_decided()) go_on_checking(server);  // in between
+  return false;
+}
+
+void Answers::go_on_checking(Server& server) {
+  base::OneByOne each;
+  for (const Call& call : parts_.exchange->waiting().take_held_up(server)) {
+    each([&] { check(server, call); });
+  }
+  each.finish();
+}
+
+void Answers::check(Server& server, const Call& call) {
+  const auto check = std::static_pointer_cast<Check>(call.operation);
+  if (!is_inbox_known(server, call)) return;
+  Failure why = server.listens() ? Failure{} : server.why_deaf();
+  if (!why) why = parts_.topology->stranger();
+  if (why) return check->failed(std::move(why));
+  if (parts_.gate == nullptr) return check->answered();
+  parts_.gate->pass(server.clock(), check);
+}
+
 // A page of names is one look at a part of the database.
 void Answers::list(Server& server, const Call& call, const Reply& reply) {
   const Listing& listing = call.listing();
@@ -292,52 +324,17 @@ void Answers::refused(Server& server, const Call& call, const Reply& reply) {
     return server.commands().drop(error.failure);
   }
   if (call.kind == Call::Kind::renew && renews_apart(call, reply.text)) return;
-  const bool final = error.kind == ServerError::Kind::final;
-  const bool later = remote::fate_of_refused(call.purpose(), final) == remote::Fate::later;
-  if (call.kind == Call::Kind::release) {
-    refused_release(call, std::move(error.failure), final, later);
-  } else if (!call.is_about_an_attempt()) {
-    operation.failed(std::move(error.failure));
-  } else if (final) {
-    refused_attempt(call, std::move(error.failure), error.is_halfway());
-  } else {
-    if (call.kind == Call::Kind::acquire) parts_.attempts.refuse(call.attempt());
-    if (later) repeat_later(call);
-    operation.trouble(std::move(error.failure));
-  }
-}
-
-// @param later the client itself sends it again
-void Answers::refused_release(const Call& call, Failure why, bool final, bool later) {
-  Operation& operation = *call.operation;
-  const std::shared_ptr<Acquisition>& next = call.releasing().successor();
   // What is written needs memory, and whoever has it written can do without, or say it again.
-  const bool unwritten = call.releasing().conclusion() && why.code == Errc::exhausted;
-  if (!final && !unwritten) {
-    // Not done: the library repeats it, if it is the library's.
-    if (later) repeat_later(call);
-    if (next) next->trouble(why);
-    return operation.trouble(std::move(why));
-  }
-  if (next) {
-    next->failed(why);
-    parts_.attempts.over(next->request().attempt);
-    parts_.exchange->look(next->request().attempt);
-  }
-  operation.failed(std::move(why));
-}
-
-void Answers::refused_attempt(const Call& call, Failure why, bool is_halfway) {
-  call.operation->failed(std::move(why));
-  if (call.kind == Call::Kind::acquire && is_halfway) {
+  const bool unwritten = call.kind == Call::Kind::release && call.releasing().conclusion() &&
+                         error.failure.code == Errc::exhausted;
+  const bool final = error.kind == ServerError::Kind::final || unwritten;
+  if (final && call.kind == Call::Kind::acquire && error.is_halfway()) {
     // A script may have failed halfway, also for want of a right. This copy is executed: nothing of
     // it comes late, and the cancel behind it, by the same connection, finds what it has left.
+    call.operation->failed(std::move(error.failure));
     return parts_.exchange->abandon(call.shared_acquisition());
   }
-  parts_.attempts.over(call.attempt());
-  // Asked about once more it would be refused once more, and close() would wait for that.
-  if (call.leftover) parts_.attempts.give_up(call.attempt());
-  parts_.exchange->look(call.attempt());
+  parts_.exchange->refused(call, error.failure, final);
 }
 
 // A name that this user may not use any more has the whole batch refused: each hold goes alone
@@ -348,10 +345,6 @@ bool Answers::renews_apart(const Call& call, std::string_view words) {
     parts_.exchange->submit(Call::renew(std::move(part)));
   }
   return true;
-}
-
-void Answers::repeat_later(const Call& call) {
-  parts_.exchange->repeat_at(call, parts_.now() + after_a_refusal);
 }
 
 }  // namespace mortise::redis

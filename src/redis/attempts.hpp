@@ -65,30 +65,10 @@ class Attempts final : public remote::Courses<Heard> {
 
   // Of what lost requests may have taken.
 
-  /// @return true if a copy of its requests may have a hold that no client knows of.
-  [[nodiscard]] bool is_unresolved(const AttemptId& attempt) const {
-    return ask(attempt, [](const auto& course) { return course.is_unresolved(); });
-  }
-  /// @return true if this client takes it back, or gives back what it was granted.
-  [[nodiscard]] bool is_to_be_undone(const AttemptId& attempt) const {
-    return ask(attempt, [](const auto& course) { return course.is_to_be_undone(); });
-  }
-  /// The look could not be sent.
-  void look_failed(const AttemptId& attempt) {
-    on(attempt, [](Entry& entry) { entry.course.lost().fail_look(); });
-  }
   /// The look found nothing that it would have to give back.
   void settle(const AttemptId& attempt) {
     on(attempt, [](Entry& entry) { entry.course.settle(); });
   }
-  /// No look at it will succeed: its hold, if it has one, ends with its lease.
-  void give_up(const AttemptId& attempt) {
-    on(attempt, [](Entry& entry) {
-      entry.course.settle();
-      entry.course.lost().clear();
-    });
-  }
-
   /// The meaning of a push.
   struct Verdict {
     enum class Kind {

@@ -75,14 +75,6 @@ Server* Cluster::nth(std::size_t number) const noexcept {
   return std::next(nodes_.begin(), static_cast<std::ptrdiff_t>(number))->second.server.get();
 }
 
-std::vector<Server*> Cluster::servers() const {
-  const std::lock_guard lock(mutex_);
-  std::vector<Server*> all;
-  all.reserve(nodes_.size());
-  for (const auto& [where, node] : nodes_) all.push_back(node.server.get());
-  return all;
-}
-
 std::vector<Server*> Cluster::masters() const {
   std::vector<Server*> all;
   for (const auto& slot : table_) {

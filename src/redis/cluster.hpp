@@ -50,8 +50,6 @@ class Cluster {
   [[nodiscard]] Server& at(const base::Address& address);
   /// @return the servers that were met, by number, from 0: it needs no memory; null = no more.
   [[nodiscard]] Server* nth(std::size_t number) const noexcept;
-  /// @return all that were met.
-  [[nodiscard]] std::vector<Server*> servers() const;
   /// @return those that have slots, in the order of their addresses.
   [[nodiscard]] std::vector<Server*> masters() const;
   /// @return whether a server has told who has what, and was asked for that at this moment or

@@ -27,7 +27,7 @@ void Events::lost_commands(Server& server, const Failure& why, bool final, bool 
 void Events::lost_inbox(Server& server, const Failure& /*why*/, bool final) {
   if (parts_.polling->is_closed()) return;
   base::OneByOne each;
-  each([&] { checks_.go_on(); });
+  each([&] { answers_.go_on_checking(server); });
   each([&] { inbox_.lost(server, final); });
   each.finish();
 }

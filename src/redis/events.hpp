@@ -3,7 +3,6 @@
 #pragma once
 
 #include "redis/answers.hpp"
-#include "redis/checks.hpp"
 #include "redis/grants.hpp"
 #include "redis/inbox.hpp"
 #include "redis/parts.hpp"
@@ -25,7 +24,7 @@ class Events final : public Server::User {
   }
   void is_up(Server& server) override { parts_.exchange->connected(server); }
   void listens(Server& server) override {
-    checks_.go_on();
+    answers_.go_on_checking(server);
     parts_.topology->listens(server);
   }
   [[nodiscard]] bool admits(const Call& call) override;
@@ -47,8 +46,7 @@ class Events final : public Server::User {
  private:
   Parts& parts_;
   Grants grants_{parts_};
-  Checks checks_{parts_};
-  Answers answers_{parts_, grants_, checks_};
+  Answers answers_{parts_, grants_};
   Inbox inbox_{parts_, grants_};
 };
 

@@ -37,7 +37,7 @@ void Polling::begin() {
   if (has_begun_.load()) return;
   const std::lock_guard lock(mutex_);
   if (is_closed_.load() || has_begun_.load()) return;
-  parts_.host.attach(alarm_);
+  parts_.host.attach(*this);
   parts_.topology->server_of(std::string_view()).attach();
   has_begun_.store(true);
   parts_.topology->begin();
@@ -65,24 +65,24 @@ void Polling::end() noexcept {
   {
     const std::lock_guard lock(mutex_);  // a thread that opens an inbox has done so, or will not
   }
-  parts_.host.detach(alarm_);
+  parts_.host.detach(*this);
 }
 
 void Polling::poll_once(Instant until) {
-  std::vector<Source*> sources{&alarm_};
+  std::vector<Source*> sources{this};
   for (std::size_t i = 0; Server* const server = parts_.topology->nth(i); ++i) {
     sources.push_back(&server->commands());
   }
   base::poll_sources(sources, parts_.clock, until);
 }
 
-Instant Polling::Alarm::due() const noexcept {
+Instant Polling::due() const noexcept {
   const Instant due =
       std::min({parts_.turns.due(), parts_.exchange->due(), parts_.topology->due()});
   return parts_.redisson == nullptr ? due : std::min(due, parts_.redisson->due());
 }
 
-void Polling::Alarm::ready(short /*events*/, Instant now) {
+void Polling::ready(short /*events*/, Instant now) {
   parts_.exchange->tick(now);
   if (parts_.redisson != nullptr) parts_.redisson->look(now);
   parts_.topology->look(now);

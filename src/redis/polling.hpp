@@ -13,7 +13,7 @@
 namespace mortise::redis {
 
 /// @thread_safety every member may be called concurrently
-class Polling {
+class Polling final : private Source {
  public:
   /// @param parts outlive it
   explicit Polling(Parts& parts) : parts_(parts) {}
@@ -25,7 +25,7 @@ class Polling {
   /// The inbox of a server is made with the first attempt, which names it.
   void open_inbox(Server& server, const AttemptId& of_client);
   /// The alarm is due earlier than before: a thread that sleeps until then has to know.
-  void sooner() { parts_.host.changed(alarm_); }
+  void sooner() { parts_.host.changed(*this); }
 
   [[nodiscard]] bool is_closed() const noexcept { return is_closed_.load(); }
   /// No connection is opened from now on. @return false: it was closed before
@@ -36,18 +36,11 @@ class Polling {
   void poll_once(Instant until);
 
  private:
-  class Alarm final : public Source {
-   public:
-    explicit Alarm(Parts& parts) : parts_(parts) {}
-    [[nodiscard]] Instant due() const noexcept override;
-    void ready(short events, Instant now) override;
-
-   private:
-    Parts& parts_;
-  };
+  // Source
+  [[nodiscard]] Instant due() const noexcept override;
+  void ready(short events, Instant now) override;
 
   Parts& parts_;
-  Alarm alarm_{parts_};
   std::mutex mutex_;  // while connections are attached or made
   std::atomic<bool> has_begun_{false};
   std::atomic<bool> is_closed_{false};

@@ -163,7 +163,12 @@ void RedisBackend::give_back_the_rest() {
   client_->attempts.hurry(parts().now());
   client_->exchange.look(parts().now(), true);
   const auto in_time = [&] { return parts().now() + (until - BootClock::now()) - an_answer; };
-  while (client_->exchange.is_any_pending(in_time()) && BootClock::now() < until) {
+  // The library waits for what callers have left, and knows nothing of these.
+  const auto is_any_pending = [&] {
+    return client_->attempts.is_any_pending(parts().now(), in_time()) ||
+           client_->exchange.waiting().is_any_awaited();
+  };
+  while (is_any_pending() && BootClock::now() < until) {
     client_->polling.poll_once(parts().now() + a_look);
   }
 }

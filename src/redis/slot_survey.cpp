@@ -99,7 +99,7 @@ void SlotSurvey::heard(Server& server, const Cluster::Verdict& verdict) {
                parts_.describe() + ": no server reports which master has which slot"};
       }
       base::OneByOne each;
-      for (Server* const other : cluster_.servers()) {
+      for (std::size_t i = 0; Server* const other = cluster_.nth(i); ++i) {
         each([&] { parts_.exchange->lost(*other, why, remote::is_final(why), false, {}); });
       }
       return each.finish();
@@ -130,7 +130,7 @@ void SlotSurvey::leave_unused(Instant now) {
   const Failure why{Errc::unavailable, parts_.describe() + ": the connection is no longer needed"};
   const std::vector<Server*> masters = cluster_.masters();
   bool any = false;
-  for (Server* const server : cluster_.servers()) {
+  for (std::size_t i = 0; Server* const server = cluster_.nth(i); ++i) {
     const bool is_master = std::find(masters.begin(), masters.end(), server) != masters.end();
     if (is_master && server->used() != Instant{}) {
       any = any || server->commands().up();

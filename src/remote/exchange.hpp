@@ -100,6 +100,11 @@ class Exchange {
     [[nodiscard]] virtual std::uint64_t connection_of(const Line& line) const noexcept = 0;
     /// @return false: so many calls are under way that a further one would wait at the server.
     [[nodiscard]] virtual bool has_room(const Line& line) const noexcept = 0;
+    /// @return true if a call of that purpose can leave, and need not wait for one that asks for
+    /// the lines.
+    [[nodiscard]] bool may_leave(const Line& line, Purpose purpose) const noexcept {
+      return is_up(line) && (purpose == Purpose::route || is_settled());
+    }
     /// @return why there is no connection; none = there is, or that is not known.
     [[nodiscard]] virtual Failure why_down(const Line& line) const = 0;
     /// Has it connect. @param now true: without waiting for the back-off to pass
@@ -135,7 +140,7 @@ class Exchange {
     if (call.since == Instant{}) call.since = call.asked;
     const Purpose purpose = call.purpose();
     store_.use(line, call);
-    if (may_leave(line, purpose)) {
+    if (store_.may_leave(line, purpose)) {
       const bool in_order = purpose != Purpose::route && purpose != Purpose::look;
       if (in_order && (waiting_.any(line) || !store_.has_room(line))) {
         return wait_for_room(line, std::move(call));
@@ -169,7 +174,7 @@ class Exchange {
     store_.want(line, at_once);
     if (store_.version() != version) return moved();
     // The line may have come up in between, before the call was kept.
-    if (may_leave(line, purpose)) {
+    if (store_.may_leave(line, purpose)) {
       connected(line);
     } else if (why) {
       operation->trouble(std::move(why));
@@ -233,7 +238,7 @@ class Exchange {
       call.asked = {};
       if (!store_.send(line, call)) put(std::move(one));
     };
-    while (may_leave(line, Purpose::take) && store_.has_room(line)) {
+    while (store_.may_leave(line, Purpose::take) && store_.has_room(line)) {
       Calls one = waiting_.take(line, 1);
       if (one.empty() || !each(std::move(one), send_one)) return;
     }
@@ -251,9 +256,7 @@ class Exchange {
     for (Call& call : unanswered) store_.note_lost(line, call);
     Calls calls = waiting_.take(line);
     calls.splice(calls.end(), unanswered);
-    // The answers to these are out of date.
-    const auto is_held_up = [&](const Call& call) { return &store_.line_of(call) == &line; };
-    calls.splice(calls.end(), waiting_.take_held_up(is_held_up));
+    calls.splice(calls.end(), waiting_.take_held_up(line));  // their answers are out of date
     const auto is_route = [](const Call& call) { return call.purpose() == Purpose::route; };
     const bool is_any_route = calls.remove_if(is_route) > 0;
     base::OneByOne each_of;
@@ -266,6 +269,25 @@ class Exchange {
       store_.want(line, false);
     }
     each_of.finish();
+  }
+  /// The server refused it and did nothing. @param final it will refuse the call again
+  void refused(const Call& call, const Failure& why, bool final) {
+    const Purpose purpose = call.purpose();
+    const Fate fate = fate_of_refused(purpose, final);
+    const Attempt next = is_release(purpose) ? call.releasing().successor() : nullptr;
+    if (fate == Fate::fail) {
+      if (next) next->failed(why);
+      call.operation->failed(why);
+      if (next) finish(next->request().attempt, false);
+      if (is_of_attempt(purpose)) finish(call.attempt(), purpose == Purpose::look);
+      return;
+    }
+    if (purpose == Purpose::take) {
+      courses_.on(call.attempt(), [](auto& entry) { entry.course.refuse(); });
+    }
+    if (fate == Fate::later) repeat_at(call, clock_->now() + after_a_refusal);
+    if (next) next->trouble(why);
+    call.operation->trouble(why);
   }
   /// Its answer made no sense, and its connection is of no use.
   void misread(const Line& line, const Call& call, const Failure& why) {
@@ -287,11 +309,6 @@ class Exchange {
     send_again(waiting_.take_due(now));
     look(now, false);
   }
-  /// @return true if close() has to wait for something that is due before `until`. The library
-  /// waits for what callers have left, and knows nothing of that.
-  [[nodiscard]] bool is_any_pending(Instant until) const {
-    return courses_.is_any_pending(clock_->now(), until) || waiting_.is_any_awaited();
-  }
   /// @return what is not sent any more. Call it again when the lines have ended.
   [[nodiscard]] Calls close() noexcept {
     is_closed_.store(true);
@@ -299,9 +316,9 @@ class Exchange {
   }
 
  private:
-  [[nodiscard]] bool may_leave(const Line& line, Purpose purpose) const noexcept {
-    return store_.is_up(line) && (purpose == Purpose::route || store_.is_settled());
-  }
+  // No caller repeats it: the client does, after this time.
+  static constexpr std::chrono::milliseconds after_a_refusal{500};
+
   /// Does that with each call. @return false: memory failed; the other calls are kept
   template <class Work>
   bool each(Calls calls, Work work) noexcept {
@@ -364,6 +381,20 @@ class Exchange {
     if (fate == Fate::keep) return put(std::move(one));
     call.operation->trouble(why);
     static_cast<Renewal&>(*call.operation).answered();
+  }
+  /// The server has nothing of an attempt. But an earlier request, which was lost, may have taken
+  /// it.
+  /// @param looked a look at it was refused. The next one would be refused as well, and close()
+  /// would wait for that
+  void finish(const AttemptId& attempt, bool looked) {
+    courses_.over(attempt);
+    if (looked) {
+      courses_.on(attempt, [](auto& entry) {
+        entry.course.settle();
+        entry.course.lost().clear();
+      });
+    }
+    look(attempt);
   }
   void fail(const Call& call, const Failure& why) {
     call.operation->failed(why);

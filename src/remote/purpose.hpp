@@ -21,6 +21,13 @@ enum class Purpose : std::uint8_t {
   route,      ///< asks which call goes by which line; other calls wait for its answer
 };
 
+[[nodiscard]] constexpr bool is_of_attempt(Purpose purpose) noexcept {
+  return purpose <= Purpose::cancel;
+}
+[[nodiscard]] constexpr bool is_release(Purpose purpose) noexcept {
+  return purpose == Purpose::release || purpose == Purpose::give_back;
+}
+
 enum class Fate : std::uint8_t {
   drop,        ///< what has to be repeated of it is noted elsewhere
   keep,        ///< the next connection sends it again

@@ -13,7 +13,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <list>
 #include <map>
 #include <memory>
@@ -40,7 +39,7 @@ class WaitingCalls {
     const std::lock_guard lock(mutex_);
     const auto its = lines_.find(&line);
     if (its == lines_.end()) return;
-    Outbox<Call>& outbox = its->second;
+    Outbox<Call>& outbox = its->second.outbox;
     const bool is_first = outbox.empty();
     outbox.add(std::move(alone));
     if (is_first) lines_with_calls_.fetch_add(1);
@@ -50,20 +49,22 @@ class WaitingCalls {
     if (lines_with_calls_.load() == 0) return false;  // as nearly always
     const std::lock_guard lock(mutex_);
     const auto its = lines_.find(&line);
-    return its != lines_.end() && !its->second.empty();
+    return its != lines_.end() && !its->second.outbox.empty();
   }
   /// @return the calls that wait for that connection, or the first of them.
   [[nodiscard]] Calls take(const Line& line, std::size_t most = SIZE_MAX) noexcept {
     if (lines_with_calls_.load() == 0) return {};
     const std::lock_guard lock(mutex_);
     const auto its = lines_.find(&line);
-    return its == lines_.end() ? Calls() : take_locked(its->second, most);
+    return its == lines_.end() ? Calls() : take_locked(its->second.outbox, most);
   }
   /// @return all calls that wait for a connection.
   [[nodiscard]] Calls take_all() noexcept {
     Calls calls;
     const std::lock_guard lock(mutex_);
-    for (auto& [line, outbox] : lines_) calls.splice(calls.end(), take_locked(outbox, SIZE_MAX));
+    for (auto& [line, its] : lines_) {
+      calls.splice(calls.end(), take_locked(its.outbox, SIZE_MAX));
+    }
     return calls;
   }
 
@@ -83,25 +84,20 @@ class WaitingCalls {
     return due;
   }
 
-  /// It was answered, but something else has to be known before it is complete.
+  /// It was answered by that connection, but something else has to be known before it is complete.
   /// @return false: the client is closed
-  [[nodiscard]] bool hold_up(Call call) {
+  [[nodiscard]] bool hold_up(const Line& line, Call call) {
     const std::lock_guard lock(mutex_);
-    if (is_closed_) return false;
-    held_up_.push_back(std::move(call));
+    const auto its = lines_.find(&line);
+    if (is_closed_ || its == lines_.end()) return false;
+    its->second.held_up.push_back(std::move(call));
     return true;
   }
-  /// @return those of which that is true.
-  template <class Which>
-  [[nodiscard]] Calls take_held_up(Which which) noexcept {
-    Calls taken;
+  /// @return those of that connection.
+  [[nodiscard]] Calls take_held_up(const Line& line) noexcept {
     const std::lock_guard lock(mutex_);
-    for (auto call = held_up_.begin(); call != held_up_.end();) {
-      const auto next = std::next(call);
-      if (which(*call)) taken.splice(taken.end(), held_up_, call);
-      call = next;
-    }
-    return taken;
+    const auto its = lines_.find(&line);
+    return its == lines_.end() ? Calls() : std::exchange(its->second.held_up, {});
   }
 
   /// close() waits for the answer to that: no caller does.
@@ -130,11 +126,16 @@ class WaitingCalls {
     Calls calls = take_all();
     const std::lock_guard lock(mutex_);
     is_closed_ = true;
-    calls.splice(calls.end(), held_up_);
+    for (auto& [line, its] : lines_) calls.splice(calls.end(), its.held_up);
     return calls;
   }
 
  private:
+  struct OfLine {
+    Outbox<Call> outbox{};
+    Calls held_up{};
+  };
+
   [[nodiscard]] Calls take_locked(Outbox<Call>& outbox, std::size_t most) noexcept {
     if (outbox.empty()) return {};
     Calls calls = outbox.take(most);
@@ -143,10 +144,9 @@ class WaitingCalls {
   }
 
   mutable std::mutex mutex_;
-  std::map<const Line*, Outbox<Call>> lines_;
+  std::map<const Line*, OfLine> lines_;
   std::atomic<std::size_t> lines_with_calls_{0};
   Timer<Calls> repeats_;  // each alone, so that it is taken without memory
-  Calls held_up_;
   std::list<std::weak_ptr<Operation>> awaited_;
   bool is_closed_ = false;
 };

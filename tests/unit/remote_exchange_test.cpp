@@ -332,6 +332,55 @@ TEST_F(RemoteExchange, RepeatsACallAtItsMoment) {
   EXPECT_EQ(store_.take_sent(), "g");
 }
 
+TEST_F(RemoteExchange, RepeatsWhatWasRefusedForNowIfNoCallerDoes) {
+  const auto release = std::make_shared<Release>(HoldId{}, attempt_of(9));
+  const auto back = std::make_shared<Release>(HoldId{});
+  const auto question = std::make_shared<Inspection>("a");
+  const Failure busy{Errc::unavailable, "busy"};
+  way_.is_up = true;
+  exchange_.refused({.operation = release, .kind = Purpose::release}, busy, false);
+  exchange_.refused({.operation = back, .kind = Purpose::give_back, .since = clock_->now()}, busy,
+                    false);
+  exchange_.refused({.operation = question, .kind = Purpose::question}, busy, false);
+  EXPECT_TRUE(release->in_trouble());
+  EXPECT_TRUE(release->successor()->in_trouble());
+  EXPECT_TRUE(back->in_trouble());
+  EXPECT_EQ(question->failure().code, Errc::unavailable);
+  clock_->advance(1s);
+  exchange_.tick(clock_->now());
+  EXPECT_EQ(store_.take_sent(), "g");
+}
+
+TEST_F(RemoteExchange, AsksForAnAttemptThatWasRefusedForNowWhenItsCallerDoes) {
+  const auto waits = attempt_of(1);
+  way_.is_up = true;
+  exchange_.ask(waits);
+  exchange_.refused(Parcel::take(waits, clock_->now(), false), {Errc::unavailable, "busy"}, false);
+  EXPECT_TRUE(waits->in_trouble());
+  clock_->advance(1min);
+  exchange_.tick(clock_->now());
+  EXPECT_EQ(store_.take_sent(), "t");
+  EXPECT_FALSE(courses_.cancelled(waits)) << "the server did nothing";
+}
+
+TEST_F(RemoteExchange, LooksForAHoldOfAnAttemptThatWasRefusedForGood) {
+  const auto waits = attempt_of(1);
+  const Failure denied{Errc::denied, "no permission"};
+  way_.is_up = true;
+  exchange_.ask(waits);
+  lose_a_request(waits, 5s);
+  exchange_.refused(Parcel::take(waits, clock_->now(), false), denied, true);
+  EXPECT_EQ(waits->failure().code, Errc::denied);
+  EXPECT_EQ(store_.take_sent(), "t");
+  EXPECT_EQ(store_.sooner_count, 1) << "the look is due later";
+  clock_->advance(5s);
+  exchange_.tick(clock_->now());
+  EXPECT_EQ(store_.take_sent(), "l");
+  exchange_.refused(Parcel::look(waits, clock_->now()), denied, true);
+  EXPECT_EQ(exchange_.due(), never) << "the next look would be refused as well";
+  EXPECT_FALSE(courses_.is_any_pending(clock_->now()));
+}
+
 TEST_F(RemoteExchange, SendsAgainWhatWasMisreadIfItFrees) {
   const auto release = std::make_shared<Release>(HoldId{});
   const auto question = std::make_shared<Inspection>("a");

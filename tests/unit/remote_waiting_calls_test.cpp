@@ -70,11 +70,16 @@ TEST_F(RemoteWaitingCalls, GivesWhatIsSentAgainAtItsMoment) {
 }
 
 TEST_F(RemoteWaitingCalls, HoldsUpWhatWaitsForSomethingElseUntilItIsClosed) {
-  for (const char name : {'a', 'b', 'c'}) EXPECT_TRUE(waiting_.hold_up({name}));
-  EXPECT_EQ(names_of(waiting_.take_held_up([](const Errand& each) { return each.name != 'b'; })),
-            "ac");
-  EXPECT_EQ(names_of(waiting_.close()), "b");
-  EXPECT_FALSE(waiting_.hold_up({'d'})) << "nobody would complete it";
+  const Way one;
+  const Way other;
+  waiting_.add_line(one);
+  waiting_.add_line(other);
+  for (const char name : {'a', 'b'}) EXPECT_TRUE(waiting_.hold_up(one, {name}));
+  EXPECT_TRUE(waiting_.hold_up(other, {'c'}));
+  EXPECT_EQ(names_of(waiting_.take_held_up(one)), "ab");
+  EXPECT_EQ(names_of(waiting_.take_held_up(one)), "");
+  EXPECT_EQ(names_of(waiting_.close()), "c");
+  EXPECT_FALSE(waiting_.hold_up(one, {'d'})) << "nobody would complete it";
 }
 
 TEST_F(RemoteWaitingCalls, AwaitsWhatItGivesBack) {
