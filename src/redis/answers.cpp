@@ -119,6 +119,10 @@ void Answers::answered(Server& server, const Call& call, const Reply& reply) {
 
 void Answers::about_attempt(Server& server, const Call& call, const Answer& answer) {
   if (call.leftover) return look(server, call, answer);
+  // Its caller takes it back, whatever is noted of it.
+  if (call.kind == Call::Kind::cancel && answer.kind == Answer::Kind::busy) {
+    return grants_.ended(call.acquisition(), answer);
+  }
   if (answer.kind == Answer::Kind::granted && parts_.gate == nullptr) {
     return grants_.granted(call.acquisition(), call.asked, answer, server.told().hold);
   }

@@ -58,24 +58,17 @@ void Grants::answered(Server& server, const std::shared_ptr<Acquisition>& operat
     case Answer::Kind::apart: return waits(server, operation, asked, answer);
     case Answer::Kind::busy:
       // Not queued for the lack of an inbox: that will come.
-      if (request.wait && !parts_.attempts.is_withdrawn(request.attempt)) {
+      if (request.wait && !is_given_up(request.attempt)) {
         return waits(server, operation, asked, answer);
       }
-      [[fallthrough]];
+      return ended(*operation, answer);
     case Answer::Kind::held:
-    case Answer::Kind::free:
-      operation->busy(answer.holder());
-      parts_.attempts.over(request.attempt);
-      if (RedissonSide* const beside = parts_.redisson_of(request.mode)) {
-        beside->stop_waiting(request.name);
-      }
-      return;
+    case Answer::Kind::free: return ended(*operation, answer);
     case Answer::Kind::recorded: return recorded(operation, answer);
     // Its reply was the next reading of the server's clock.
     case Answer::Kind::late:
-      if (!parts_.attempts.is_withdrawn(request.attempt)) return parts_.exchange->ask(operation);
-      operation->busy(std::nullopt);
-      return parts_.attempts.over(request.attempt);
+      if (!is_given_up(request.attempt)) return parts_.exchange->ask(operation);
+      return ended(*operation, answer);
     case Answer::Kind::unlike:
       operation->failed({Errc::misconfigured,
                          request.name + ": the store has " + std::to_string(answer.permits) +
@@ -83,6 +76,24 @@ void Grants::answered(Server& server, const std::shared_ptr<Acquisition>& operat
                              std::to_string(request.permits) + "; use one number in all clients"});
       return parts_.attempts.over(request.attempt);
   }
+}
+
+void Grants::ended(Acquisition& operation, const Answer& answer) {
+  const Acquisition::Request& request = operation.request();
+  operation.busy(answer.holder());
+  parts_.attempts.over(request.attempt);
+  if (RedissonSide* const beside = parts_.redisson_of(request.mode)) {
+    beside->stop_waiting(request.name);
+  }
+}
+
+// A grant that replicas do not have yet, or did not have in time, withdraws its attempt as well.
+// But the caller still waits. So an answer to an earlier request for the attempt does not end the
+// wait.
+bool Grants::is_given_up(const AttemptId& attempt) const {
+  using enum remote::AttemptCourse::State;
+  const auto state = parts_.attempts.ask(attempt, &remote::AttemptCourse::state);
+  return state == cancelled || state == abandoned;
 }
 
 void Grants::granted(Acquisition& operation, Instant asked, const Answer& answer,

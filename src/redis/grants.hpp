@@ -27,6 +27,8 @@ class Grants {
   /// The same of a grant that is the last word, as nearly always; it needs no reference of its own.
   /// @param noted by `note()`
   void granted(Acquisition& operation, Instant asked, const Answer& answer, std::uint64_t noted);
+  /// By a reply, the server has nothing of the attempt, and will not grant it.
+  void ended(Acquisition& operation, const Answer& answer);
   /// Its caller may believe a push, by that reading of the server's clock.
   void believe(const std::shared_ptr<Acquisition>& operation, const Push& push,
                const Reading& reading);
@@ -42,6 +44,7 @@ class Grants {
              const Answer& answer);
   [[nodiscard]] bool is_decided_elsewhere(const Acquisition::Request& request,
                                           const Acquisition& operation, const Answer& answer);
+  [[nodiscard]] bool is_given_up(const AttemptId& attempt) const;
   void ask_at(const std::shared_ptr<Acquisition>& operation, Instant when);
   void begins_to_hold(const Acquisition::Request& request, std::uint64_t number);
   void end_what_it_held(const Acquisition::Request& request, std::uint64_t last);

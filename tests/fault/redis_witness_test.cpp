@@ -7,6 +7,7 @@
 
 #include "fault/party.hpp"
 #include "redis/lock_key.hpp"
+#include "redis/redis_backend.hpp"
 #include "redis/scripts.hpp"
 #include "redis/witness.hpp"
 #include "support/one_shot_host.hpp"
@@ -166,6 +167,43 @@ TEST_F(RedisWitness, WhatIsOnItsWayBackIsNotTold) {
   }));
   EXPECT_TRUE(is_held("a"));
   EXPECT_EQ(its.waiter->release(), Released::released);
+}
+
+// A request is repeated while the first one is on its way. The first one is granted, and the second
+// one arrives after its `void` moment, while replicas are asked for the grant. Promise: L2
+TEST_F(RedisWitness, ALateAnswerDoesNotEndTheWaitOfAGrantThatReplicasDoNotHave) {
+  redis::RedisBackend backend(redis::Settings::parse(proxy_->url() + "?replicas=1"));
+  test::OneShotHost host(Clock::real());
+  backend.start(host);
+  const auto check = std::make_shared<Check>();
+  backend.check(check);
+  host.run(*check, 10s);
+  ASSERT_TRUE(check->done());
+  replica_->stop();
+  const auto operation = std::make_shared<Acquisition>(
+      Acquisition::Request{.attempt = {1, 2, 3}, .name = "a", .lease = 1min, .wait = true});
+  backend.acquire(operation);
+  ASSERT_TRUE(eventually([&] { return is_held("a"); }));
+  proxy_->hold_requests(true, Proxy::Connections::scripts);
+  backend.acquire(operation);
+  ASSERT_TRUE(eventually([&] { return proxy_->held() > 0; }));
+  test::RedisTalk talk = master_->talk();
+  const auto seconds = [&] { return std::stoll(talk.command({"TIME"}).items.at(0).text); };
+  const auto sent = seconds();
+  ASSERT_TRUE(eventually([&] { return seconds() > sent + 2; })) << "the second one is not void yet";
+  const std::uint64_t before = talk.command_stats()["evalsha"];
+  proxy_->release_held();
+  proxy_->hold_requests(false, Proxy::Connections::scripts);
+  ASSERT_TRUE(eventually([&] { return talk.command_stats()["evalsha"] > before; }));
+  host.run(*operation, 2s);
+  EXPECT_FALSE(operation->done()) << "its caller waits without a time limit";
+  replica_->resume();
+  for (int i = 0; i < 20 && !operation->done(); ++i) {
+    backend.acquire(operation);  // as the library does while it waits
+    host.run(*operation, 500ms);
+  }
+  EXPECT_NE(operation->grant().number, 0U);
+  backend.stop();
 }
 
 // What one thread reads may be what it waits for: it must not wait for it there.
