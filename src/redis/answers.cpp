@@ -254,7 +254,7 @@ void Answers::recall(const Call& call, const Answer& answer) {
 // the first lock that is not free.
 // @return false: not yet, and the check goes on when it is
 bool Answers::is_inbox_known(Server& server, const Call& call) {
-  const Check& check = call.checking();
+  const auto& check = static_cast<const Check&>(*call.operation);
   if (!check.client()) return true;  // no client that could wait
   Call again = call;
   again.once = true;

@@ -90,17 +90,14 @@ struct Call {
 
   // Each kind is made of its operation here and nowhere else, so that what follows may trust it.
 
-  [[nodiscard]] static Call acquire(std::shared_ptr<Acquisition> of, Instant now = {}) {
-    const core::Nanos lease = of->request().lease;
-    return made(Kind::acquire, std::move(of), now, lease);
-  }
   [[nodiscard]] static Call cancel(std::shared_ptr<Acquisition> of, Instant now = {}) {
     const core::Nanos lease = of->request().lease;
     return made(Kind::cancel, std::move(of), now, lease);
   }
   // As the client makes them by itself: see remote::Exchange.
   [[nodiscard]] static Call take(std::shared_ptr<Acquisition> of, Instant now, bool once) {
-    Call call = acquire(std::move(of), now);
+    const core::Nanos lease = of->request().lease;
+    Call call = made(Kind::acquire, std::move(of), now, lease);
     call.once = once;
     return call;
   }
@@ -175,7 +172,6 @@ struct Call {
   [[nodiscard]] const Listing& listing() const { return static_cast<Listing&>(*operation); }
   [[nodiscard]] const QueueLook& queue_look() const { return static_cast<QueueLook&>(*operation); }
   [[nodiscard]] const Places& places() const { return static_cast<Places&>(*operation); }
-  [[nodiscard]] Check& checking() const { return static_cast<Check&>(*operation); }
 
   /// @return what it is about: of several holds the first; empty = no name.
   [[nodiscard]] std::string_view name() const noexcept {
