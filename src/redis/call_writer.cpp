@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "redis/call_writer.hpp"
 
+#include "base/farewell.hpp"
 #include "base/scratch.hpp"
 #include "core/figures.hpp"
 
@@ -79,7 +80,7 @@ void CallWriter::break_lines() noexcept {
   for (std::size_t i = 0; Server* const server = parts_.topology->nth(i); ++i) {
     if (!server->commands().up() && !parts_.exchange->waiting().any(*server)) continue;
     server->commands().mark_broken({Errc::exhausted, std::string()});
-    server->commands().want();
+    base::without_memory([&] { want(*server, false); });
   }
 }
 

@@ -169,7 +169,7 @@ class Exchange {
     // early for it.
     const std::uint64_t version = store_.version();
     Line& line = store_.line_of(call);
-    keep(std::move(one));
+    keep(line, std::move(one));
     Failure why = store_.why_down(line);
     store_.want(line, at_once);
     if (store_.version() != version) return moved();
@@ -278,6 +278,7 @@ class Exchange {
     if (fate == Fate::fail) {
       if (next) next->failed(why);
       call.operation->failed(why);
+      give_up(call);
       if (next) finish(next->request().attempt, false);
       if (is_of_attempt(purpose)) finish(call.attempt(), purpose == Purpose::look);
       return;
@@ -298,7 +299,7 @@ class Exchange {
     // A look is noted already: not once more each time, or it would be repeated without end.
     if (call.purpose() != Purpose::look) store_.note_lost(line, one.front());
     call.operation->trouble(why);
-    keep(std::move(one));
+    keep(line, std::move(one));
   }
 
   /// @return when `tick()` has to be called.
@@ -322,7 +323,10 @@ class Exchange {
   /// Does that with each call. @return false: memory failed; the other calls are kept
   template <class Work>
   bool each(Calls calls, Work work) noexcept {
-    const auto keep_it = [this](Calls one) { keep(std::move(one)); };
+    const auto keep_it = [this](Calls one) {
+      const Line& line = store_.line_of(one.front());
+      keep(line, std::move(one));
+    };
     if (!each_or_keep(std::move(calls), std::move(work), keep_it)) return true;
     store_.break_lines();
     return false;
@@ -334,6 +338,8 @@ class Exchange {
     if (call.purpose() == Purpose::take) courses_.wanted(call.shared_acquisition());
     waiting_.keep(line, alone(std::move(call)));
     let_leave(line);  // there may be room by now
+    // The connection may have been lost before the call was kept.
+    if (!store_.is_up(line)) store_.want(line, false);
   }
   void send_again(Calls calls) {
     const Instant now = clock_->now();
@@ -346,8 +352,9 @@ class Exchange {
     });
   }
 
+  /// @param line of the step that keeps it, which looks for the call there
   /// @param one call, for the next connection
-  void keep(Calls one) noexcept {
+  void keep(const Line& line, Calls one) noexcept {
     const Call& call = one.front();
     switch (call.purpose()) {
       // Attempts wait in their courses, and so does what takes them back behind their callers.
@@ -361,7 +368,6 @@ class Exchange {
         break;
       default: break;
     }
-    const Line& line = store_.line_of(call);
     waiting_.keep(line, std::move(one));
   }
   // Replicas did not have the grant, so its caller never got it, and may still wait for the

@@ -394,6 +394,30 @@ TEST_F(RemoteExchange, SendsAgainWhatWasMisreadIfItFrees) {
   EXPECT_EQ(store_.take_sent(), "r");
 }
 
+TEST_F(RemoteExchange, KeepsACallWhereItsConnectionWasLost) {
+  const auto release = std::make_shared<Release>(HoldId{});
+  way_.is_up = true;
+  store_.way = &other_;  // the name has moved since the call was sent
+  exchange_.misread(way_, {.operation = release, .kind = Purpose::give_back},
+                    {Errc::protocol, "rubbish"});
+  EXPECT_TRUE(exchange_.waiting().any(way_));
+  break_off();
+  EXPECT_TRUE(exchange_.waiting().any(other_)) << "it goes where the name is now";
+  EXPECT_GT(other_.wanted, 0);
+}
+
+TEST_F(RemoteExchange, ForgetsAReleaseThatIsRefusedForGood) {
+  const auto waits = attempt_of(1);
+  way_.is_up = true;
+  exchange_.ask(waits);
+  const HoldId hold{.name = "a", .attempt = waits->request().attempt, .number = 7};
+  ASSERT_EQ(courses_.held(hold.attempt, hold.number, clock_->now(), clock_->now() + 30s), 7U);
+  courses_.on(hold.attempt, [](auto& entry) { return entry.course.reject(7); });
+  exchange_.refused({.operation = std::make_shared<Release>(hold), .kind = Purpose::give_back},
+                    {Errc::denied, "no permission"}, true);
+  EXPECT_TRUE(courses_.asked(waits, way_.connection)) << "its caller still waits";
+}
+
 TEST_F(RemoteExchange, GivesWhatIsLeftWhenItCloses) {
   const auto release = submit(Purpose::release);
   EXPECT_EQ(exchange_.close().size(), 1U);
