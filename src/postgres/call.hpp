@@ -73,6 +73,9 @@ struct Call {
   unsigned in_vain = 0;   ///< how often in a row the row was locked
 
   [[nodiscard]] Acquisition& acquisition() const { return static_cast<Acquisition&>(*operation); }
+  [[nodiscard]] std::shared_ptr<Acquisition> shared_acquisition() const {
+    return std::static_pointer_cast<Acquisition>(operation);
+  }
   [[nodiscard]] Release& release() const { return static_cast<Release&>(*operation); }
   [[nodiscard]] Renewal& renewal() const { return static_cast<Renewal&>(*operation); }
   [[nodiscard]] Inspection& inspection() const { return static_cast<Inspection&>(*operation); }

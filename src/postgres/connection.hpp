@@ -109,8 +109,9 @@ class Connection final : public base::TunedSource {
   /// Has the name of its server watched. Only from inside `connected()` of its user.
   void watch(remote::NameWatch& names) const { route_.watch(names); }
   [[nodiscard]] bool wanted() const noexcept { return link_.is_wanted(); }
-  /// @return whether what tells waits for a wave, and was not sent.
-  [[nodiscard]] bool keeps_what_tells() const;
+  /// @return true if it will send what tells other clients of a free name, or if a request under
+  /// way may take what no caller wants any more.
+  [[nodiscard]] bool delays_close() const;
   /// Gives back what waits for a wave, and was not sent.
   [[nodiscard]] Flights take_waiting() noexcept;
   /// @return how many calls are not answered.

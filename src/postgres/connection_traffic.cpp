@@ -203,10 +203,17 @@ Instant Connection::second_wave_locked() const noexcept {
              : wave_sent_ + long_way;
 }
 
-bool Connection::keeps_what_tells() const {
+bool Connection::delays_close() const {
+  if (!up()) return false;
+  const auto takes = [](const Flight& flight) {
+    return flight.kind == Call::Kind::acquire && flight.operation->done();
+  };
+  const auto tells_or_takes = [&](const Flight& flight) {
+    return flight.kind == Call::Kind::wake || takes(flight);
+  };
   const std::lock_guard lock(mutex_);
-  return std::any_of(queued_.begin(), queued_.end(),
-                     [](const Flight& flight) { return flight.kind == Call::Kind::wake; });
+  return std::any_of(queued_.begin(), queued_.end(), tells_or_takes) ||
+         std::any_of(flights_.begin(), flights_.end(), takes);
 }
 
 Flights Connection::take_waiting() noexcept {

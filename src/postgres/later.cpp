@@ -47,7 +47,9 @@ void Later::ready(short /*events*/, Instant now) {
   // Also what there was no memory to look at before.
   if (tidies || attempts_.next_look() <= now) {
     steps.make([&] {
-      for (const auto& operation : attempts_.looks(now)) steps.make([&] { look_(operation); });
+      for (const auto& operation : attempts_.begin_looks(now, tidies)) {
+        steps.make([&] { look_(operation); });
+      }
     });
   }
   steps.rethrow();

@@ -24,7 +24,7 @@ class Later final : public Source {
   using Look = std::function<void(const Attempts::Operation&)>;
   /// @param make makes a call again: it is given one, alone
   /// @param tidy what is to be done at the moment of `tidy_at()`
-  /// @param look looks what an attempt has at the server: see `Attempts::looks()`
+  /// @param look looks what an attempt has at the server: see `Courses::begin_looks()`
   Later(Make make, std::function<void()> tidy, Attempts& attempts, Look look)
       : make_(std::move(make)),
         tidy_(std::move(tidy)),

@@ -122,9 +122,10 @@ Flights Pool::relieve() {
   return {};
 }
 
-bool Pool::keeps_what_tells() const {
+bool Pool::delays_close() const {
   const std::lock_guard lock(mutex_);
-  return ringing_ != nullptr && ringing_->up() && ringing_->keeps_what_tells();
+  return std::any_of(all_.begin(), all_.end(),
+                     [](const auto& each) { return each->delays_close(); });
 }
 
 void Pool::add_one_locked() {

@@ -40,8 +40,8 @@ class Pool {
   /// @return what waits behind one that tells of what was freed, was not sent, and can go by
   /// another connection; where there is no other one, one is opened
   [[nodiscard]] Flights relieve();
-  /// @return whether what tells of what was freed was not sent yet, and will be.
-  [[nodiscard]] bool keeps_what_tells() const;
+  /// @return whether close() has to wait for one: see Connection::delays_close()
+  [[nodiscard]] bool delays_close() const;
   /// The call is not under way any more.
   void done(const Call& call);
   /// Has one connect, if none is up. @param now as in Connection::want()

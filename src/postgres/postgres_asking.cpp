@@ -87,7 +87,7 @@ Arguments PostgresBackend::prepare_release(Call& call, bool pooled) {
 }
 
 // Whether a release is to tell this attempt, and readers are to let it in.
-bool PostgresBackend::told(const Acquisition& wanted) const {
+bool PostgresBackend::told(const Acquisition& wanted) {
   const Acquisition::Request& request = wanted.request();
   if (!request.wait || attempts_.asks_last(request.attempt)) return false;
   const bool may_hear = hearing_.load() == Hearing::possible && !deaf();

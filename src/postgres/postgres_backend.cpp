@@ -132,22 +132,22 @@ Call PostgresBackend::cancel_of(std::shared_ptr<Acquisition> operation) const {
           .patience = patience};
 }
 
-// Releases the hold that a lost request may have taken: see `Attempts::looks()`.
+// Releases the hold that a lost request may have taken: see `Courses::begin_looks()`.
 void PostgresBackend::take_back(const std::shared_ptr<Acquisition>& operation) {
   Flights cancel;
   try {
     cancel.emplace_back(cancel_of(operation));
   } catch (...) {
-    attempts_.put_back(operation->request().attempt);
+    attempts_.look_failed(operation->request().attempt);
     keep({});
     throw;
   }
   resubmit_all(std::move(cancel));
 }
 
-/// Of an attempt that was decided just now a look may be due.
-void PostgresBackend::decided(const AttemptId& attempt) {
-  attempts_.decided(attempt);
+/// Its operation is complete, and it has no hold. A look at what a lost request took may be due.
+void PostgresBackend::over(const AttemptId& attempt) {
+  attempts_.over(attempt);
   if (attempts_.next_look() != never) host_->changed(later_);
 }
 
@@ -288,22 +288,16 @@ void PostgresBackend::dismissed(const Call& call) { not_sent(call); }
 // was granted, or behind a cancel, its request would make an orphaned grant.
 bool PostgresBackend::withdrawn(const Call& call) const {
   if (call.kind != Call::Kind::acquire || call.executed) return false;
-  return call.operation->done() || attempts_.is_over(call.acquisition().request().attempt);
+  return call.operation->done() || attempts_.is_withdrawn(*call.attempt());
 }
 
-/// From now on a request of that attempt is on its way, until it is answered or `not_sent()`.
-///
-/// An attempt has one on its way, whoever asks: its caller, again and again; who hears of a
-/// release, or of a late answer; and whoever repeats what was not answered. More of them would be
-/// repeated by the next connection, each, and what they are answered late would ask for as many
-/// again.
-/// @return false: it need not leave. One is on its way that is as good
+/// From now on a request of that attempt is under way, until it is answered or `not_sent()`. An
+/// attempt has one, whatever it leaves for: its caller, a notification, a late answer, a loss.
+/// @return false: it need not leave
 bool PostgresBackend::count(const Call& call) {
   if (call.kind != Call::Kind::acquire) return true;
   // What may have been granted already is asked for until an answer counts, whatever else is.
-  if (!call.executed) return attempts_.sent_alone(*call.attempt());
-  attempts_.sent(*call.attempt());
-  return true;
+  return call.executed || attempts_.asked(*call.attempt());
 }
 
 }  // namespace mortise::postgres

@@ -101,7 +101,7 @@ class PostgresBackend final : public Backend, private Connection::User {
   void let_others_ask(const Call& release, ReleaseOutcome outcome, bool others);
   void ask_at(const std::shared_ptr<Acquisition>& operation, Instant when);
   void take_back(const std::shared_ptr<Acquisition>& operation);
-  void decided(const AttemptId& attempt);
+  void over(const AttemptId& attempt);
   [[nodiscard]] Call cancel_of(std::shared_ptr<Acquisition> operation) const;
   /// @param patience unanswered for so long: the connection counts as dead
   void begin(Call::Kind kind, std::shared_ptr<Operation> operation,
@@ -131,7 +131,7 @@ class PostgresBackend final : public Backend, private Connection::User {
   void wake(Bell::Names names);
   void ring(Mode mode, const std::string& name) noexcept;
   void open_listener(const AttemptId& of_client);
-  [[nodiscard]] bool told(const Acquisition& wanted) const;
+  [[nodiscard]] bool told(const Acquisition& wanted);
   void tidy_later();
   void tidy();
 
@@ -141,7 +141,8 @@ class PostgresBackend final : public Backend, private Connection::User {
   [[nodiscard]] static bool is_ours(const Call& call);
   [[nodiscard]] static bool in_doubt(const Call& call);
   void fail(const Call& call, const Failure& why);
-  void answered_attempt(const Call& call, const Answer& answer, bool over);
+  void note_executed(const Call& call) noexcept;
+  void answered_attempt(const Call& call, std::optional<Answer> read);
   void waits(const Call& call, const Answer& answer);
   void answered_release(const Call& call, ReleaseOutcome outcome);
   void answered_renewal(const Call& call, const Result& result);
@@ -154,6 +155,7 @@ class PostgresBackend final : public Backend, private Connection::User {
   [[nodiscard]] bool outbox_pending();
   void flush_outbox();
   void note_unanswered(Flights& calls) noexcept;
+  void note_lost_release(Call& call) noexcept;
   [[nodiscard]] static remote::VoidMoment void_moment(const Call& call, Instant now) noexcept {
     return {.after = call.void_after, .clock = call.clock, .noted = now};
   }

@@ -154,9 +154,9 @@ bool PostgresBackend::outbox_pending() {
   }
   // Whoever waits in another client for what was freed just now is told by nobody else. A request
   // that has left the server executes without us, however long its NOTIFY takes.
-  const bool tells = (bell_.keeps_some() && pool_->up()) || pool_->keeps_what_tells();
-  return tells || attempts_.any_left_over() || attempts_.any_taken_back() ||
-         attempts_.any_looks(clock_->now());
+  const Instant now = clock_->now();
+  return (bell_.keeps_some() && pool_->up()) || pool_->delays_close() ||
+         attempts_.any_taken_back() || attempts_.is_any_pending(now, now);
 }
 
 // close() waits for what callers free, and for what the library takes back for them. Of this only
@@ -167,7 +167,9 @@ void PostgresBackend::flush_outbox() {
   const Instant now = clock_->now();
   attempts_.hurry(now);
   Steps steps;
-  for (const auto& operation : attempts_.looks(now)) steps.make([&] { take_back(operation); });
+  for (const auto& operation : attempts_.begin_looks(now, true)) {
+    steps.make([&] { take_back(operation); });
+  }
   const Instant until = BootClock::now() + core::command_timeout(core::longest_lease);
   while (outbox_pending() && BootClock::now() < until) {
     std::vector<Source*> sources = pool_->sources();
@@ -209,7 +211,7 @@ bool PostgresBackend::gives_way(const std::string& name) const {
 // anything. Nor may it be asked for when we hear of the release ourselves: whoever is a little
 // nearer to the server than the others would win every time.
 void PostgresBackend::ask_after_others(const std::shared_ptr<Acquisition>& operation) {
-  if (attempts_.gives_way(operation)) ask_at(operation, clock_->now() + longest_courtesy);
+  if (attempts_.give_way(operation)) ask_at(operation, clock_->now() + longest_courtesy);
 }
 
 // The others are told now. Their way may be longer than ours, which the release has measured.

@@ -88,7 +88,7 @@ void PostgresBackend::answered_late(const Call& call, const std::optional<Result
   if (!granted && !(answer && answer->kind == Answer::Kind::late)) return;
   Acquisition& operation = call.acquisition();
   if (!operation.done()) {
-    return ask(std::static_pointer_cast<Acquisition>(call.operation));
+    return ask(call.shared_acquisition());
   }
   if (!granted) return;
   // Where it was cancelled that is repeated until it finds the hold: this only is sooner.
@@ -102,17 +102,23 @@ void PostgresBackend::note_unanswered(Flights& calls) noexcept {
     if (call.kind == Call::Kind::acquire && !left) {
       attempts_.not_sent(*call.attempt());
     } else if (call.kind == Call::Kind::acquire) {
-      attempts_.unanswered(std::static_pointer_cast<Acquisition>(call.operation),
-                           void_moment(call, now),
+      attempts_.unanswered(call.shared_acquisition(), void_moment(call, now),
                            call.left + call.patience + remote::VoidMoment::a_moment);
     } else if (left && (call.kind == Call::Kind::release || call.kind == Call::Kind::conclude)) {
-      attempts_.release_unanswered(call.release().hold().attempt, now);
+      note_lost_release(call);
     } else if (call.kind == Call::Kind::force) {
       call.executed = true;  // perhaps
     }
     pool_->done(call);
   }
   if (attempts_.next_look() != never) host_->changed(later_);
+}
+
+/// It may have been executed.
+void PostgresBackend::note_lost_release(Call& call) noexcept {
+  // The attempt of a hold that no caller wants may have another hold, or none.
+  if (is_ours(call)) call.executed = true;
+  attempts_.release_lost(call.release().hold(), clock_->now());
 }
 
 void PostgresBackend::lost_commands(const ServerError& why, bool was_up, Flights unanswered) {
@@ -159,14 +165,13 @@ void PostgresBackend::lost_commands(const ServerError& why, bool was_up, Flights
 // answer had come: what was executed is found when it is asked for once more.
 void PostgresBackend::untold(Flights answered) noexcept {
   if (stopped_.load()) return;
-  const Instant now = clock_->now();
   while (!answered.empty()) {
     Flights alone;
     alone.splice(alone.begin(), answered, answered.begin());
     Flight& flight = alone.front();
     if (flight.kind == Call::Kind::wake) continue;  // of what was freed since the next one tells
     if (flight.kind == Call::Kind::release || flight.kind == Call::Kind::conclude) {
-      attempts_.release_unanswered(flight.release().hold().attempt, now);
+      note_lost_release(flight);
     } else if (flight.kind == Call::Kind::acquire && flight.operation->done()) {
       // It may have been granted what nobody wants any more, and could not be given back.
       flight.kind = Call::Kind::cancel;
@@ -182,7 +187,7 @@ void PostgresBackend::tell_who_waits(const Failure& why, bool final) {
     steps.make([&] {
       if (final) {
         operation->failed(why);
-        return decided(operation->request().attempt);
+        return over(operation->request().attempt);
       }
       pool_->want(false);
       operation->trouble(why);

@@ -127,10 +127,7 @@ void PostgresBackend::resubmit(Flights& one) {
   const bool only_frees = base::mutant("postgres.repeated_conclusion_only_frees");
   if (flight.kind == Call::Kind::conclude && only_frees) flight.kind = Call::Kind::release;
   const Instant now = clock_->now();
-  if (is_over(flight, now)) {
-    if (flight.kind == Call::Kind::acquire) attempts_.not_wanted(*flight.attempt());
-    return one.clear();
-  }
+  if (is_over(flight, now)) return one.clear();
   flight.asked = now;
   submit(one);
 }

@@ -79,26 +79,16 @@ void PostgresBackend::notified(const std::string& payload) {
 
 void PostgresBackend::answered(const Call& call, const Result& result) {
   pool_->done(call);
-  if (result.kind() != Result::Kind::rows && in_doubt(call)) {
+  if (result.kind() != Result::Kind::rows) {
     // Before it counts as answered: whoever takes it back just now must know that it may have been
     // granted.
-    attempts_.executed_in_doubt(std::static_pointer_cast<Acquisition>(call.operation),
-                                void_moment(call, clock_->now()));
+    if (in_doubt(call)) note_executed(call);
+    if (call.kind == Call::Kind::acquire) attempts_.answered(call.shared_acquisition(), false);
+    return refused(call, result.error());
   }
-  // What is being taken back waits for the answer to that.
-  const bool over =
-      call.kind == Call::Kind::acquire && attempts_.answered(call.acquisition().request().attempt);
-  if (result.kind() != Result::Kind::rows) return refused(call, result.error());
   switch (call.kind) {
     case Call::Kind::acquire:
-    case Call::Kind::cancel: {
-      std::optional<Answer> answer = Answer::of(result);
-      // Of a semaphore's holders each has a permit.
-      if (answer && answer->holder && call.acquisition().request().mode == Mode::permit) {
-        answer->holder->mode = Mode::permit;
-      }
-      return answer ? answered_attempt(call, *answer, over) : nonsense(call);
-    }
+    case Call::Kind::cancel: return answered_attempt(call, Answer::of(result));
     case Call::Kind::release:
     case Call::Kind::conclude: {
       const std::optional<ReleaseOutcome> outcome = release_outcome(result);
@@ -162,13 +152,21 @@ bool PostgresBackend::in_doubt(const Call& call) {
          !base::mutant("postgres.forget_what_was_in_doubt_before_it_failed");
 }
 
+/// The server may have granted it: a look can show that now.
+void PostgresBackend::note_executed(const Call& call) noexcept {
+  const Instant now = clock_->now();
+  attempts_.request_lost(call.shared_acquisition(), void_moment(call, now), now);
+}
+
 void PostgresBackend::fail(const Call& call, const Failure& why) {
+  const bool looks = call.kind == Call::Kind::cancel && call.operation->done();
   call.operation->failed(why);
+  if (call.kind != Call::Kind::acquire && call.kind != Call::Kind::cancel) return;
+  // The next look would fail as well, and close() would wait for it.
+  if (looks) attempts_.give_up(*call.attempt());
   // A statement that failed has no effect. The client now looks for a hold that another statement
   // of the attempt may have taken.
-  if (call.kind == Call::Kind::acquire || call.kind == Call::Kind::cancel) {
-    decided(call.acquisition().request().attempt);
-  }
+  over(*call.attempt());
 }
 
 void PostgresBackend::nonsense(const Call& call) {
@@ -179,15 +177,15 @@ void PostgresBackend::nonsense(const Call& call) {
     case Call::Kind::conclude:
       // It may not have been done, and nobody else would free that: it is as if no answer had come.
       if (call.kind != Call::Kind::cancel) {
-        attempts_.release_unanswered(call.release().hold().attempt, clock_->now());
+        Call lost = call;
+        note_lost_release(lost);
+        return not_done(lost, why);
       }
       return not_done(call, why);
-    case Call::Kind::acquire: {
-      // Whatever was meant: the server may have granted it.
-      attempts_.executed_in_doubt(std::static_pointer_cast<Acquisition>(call.operation),
-                                  void_moment(call, clock_->now()));
+    case Call::Kind::acquire:
+      // Whatever was meant.
+      note_executed(call);
       return fail(call, why);
-    }
     default: call.operation->failed(why);
   }
 }
@@ -201,16 +199,27 @@ void PostgresBackend::not_done(const Call& call, const Failure& why) {
   again_at(next, clock_->now() + next_look(call.in_vain + 4));
 }
 
-void PostgresBackend::answered_attempt(const Call& call, const Answer& answer, bool over) {
+void PostgresBackend::answered_attempt(const Call& call, std::optional<Answer> read) {
   Acquisition& operation = call.acquisition();
   const Acquisition::Request& request = operation.request();
+  // Of a semaphore's holders each has a permit.
+  if (read && read->holder && request.mode == Mode::permit) read->holder->mode = Mode::permit;
+  // A writer keeps readers out while it waits: see mortise.take_row() of sql/take_row.sql.
+  const bool keeps_readers_out =
+      read && read->holder && read->holder->mode == Mode::shared && request.mode == Mode::exclusive;
+  const bool stays =
+      call.executed || !read || read->kind == Answer::Kind::granted || keeps_readers_out;
+  // What is being taken back waits for the answer to that.
+  const bool is_over =
+      call.kind == Call::Kind::acquire && attempts_.answered(call.shared_acquisition(), stays);
+  if (!read) return nonsense(call);
+  const Answer& answer = *read;
   if (answer.for_others) ring(request.mode, request.name);
   if (answer.kind != Answer::Kind::locked && answer.kind != Answer::Kind::late) {
-    attempts_.executed(std::static_pointer_cast<Acquisition>(call.operation), answer.at, call.clock,
-                       clock_->now());
+    attempts_.executed(request.attempt, answer.at, call.clock, clock_->now());
   }
   if (answer.kind != Answer::Kind::granted) {
-    if (over) return;
+    if (is_over) return;
     if (answer.kind == Answer::Kind::late) {
       // By the reading of the clock that came with the answer.
       Flights again;
@@ -229,28 +238,32 @@ void PostgresBackend::answered_attempt(const Call& call, const Answer& answer, b
     } else if (answer.kind == Answer::Kind::locked) {
       return again_soon(call);
     }
-    decided(request.attempt);
-    if (answer.record) return operation.recorded(answer.record);
-    if (answer.kind == Answer::Kind::differs) {
-      return operation.failed({Errc::misconfigured, request.name + ": the store has " +
-                                                        std::to_string(answer.permits) +
-                                                        " permits, but this client asks for " +
-                                                        std::to_string(request.permits) +
-                                                        "; use one number in all clients"});
+    if (answer.record) {
+      operation.recorded(answer.record);
+    } else if (answer.kind == Answer::Kind::differs) {
+      operation.failed({Errc::misconfigured,
+                        request.name + ": the store has " + std::to_string(answer.permits) +
+                            " permits, but this client asks for " +
+                            std::to_string(request.permits) + "; use one number in all clients"});
+    } else {
+      operation.busy(answer.holder ? answer.holder : operation.holder());
     }
-    operation.busy(answer.holder ? answer.holder : operation.holder());
-    return;
+    return over(request.attempt);
   }
-  decided(request.attempt);
   const std::chrono::nanoseconds age =
       base::mutant("postgres.old_grant_counts_as_new") ? std::chrono::microseconds(0) : answer.age;
   const Instant asked = base::mutant("postgres.deadline_from_reply") ? clock_->now() : call.asked;
-  operation.granted({.number = answer.number,
-                     .counted_from = asked - age - age * core::drift_permille / 1000,
-                     .lease = answer.lease.count() > 0 ? answer.lease : request.lease,
-                     .run = answer.run});
+  const Grant grant{.number = answer.number,
+                    .counted_from = asked - age - age * core::drift_permille / 1000,
+                    .lease = answer.lease.count() > 0 ? answer.lease : request.lease,
+                    .run = answer.run};
+  const std::uint64_t noted =
+      attempts_.held(request.attempt, grant.number, call.asked, grant.counted_from + grant.lease);
+  operation.granted(grant);
   // Where another thread completes it at this moment, its result can be read only afterwards.
   while (!operation.done()) std::this_thread::yield();
+  attempts_.took(operation, noted);
+  if (attempts_.next_look() != never) host_->changed(later_);
   if (base::mutant("postgres.keep_grant_of_ended_call")) return;
   if (operation.grant().number != answer.number) give_back(operation, answer.number);
 }
@@ -258,15 +271,13 @@ void PostgresBackend::answered_attempt(const Call& call, const Answer& answer, b
 void PostgresBackend::waits(const Call& call, const Answer& answer) {
   Acquisition& operation = call.acquisition();
   const AttemptId& attempt = operation.request().attempt;
-  if (operation.done()) return;
+  if (operation.done()) return over(attempt);
   operation.queued(answer.holder);
-  if (attempts_.told_meanwhile(attempt)) {
-    return ask(std::static_pointer_cast<Acquisition>(call.operation));
-  }
+  if (attempts_.told_meanwhile(attempt)) return ask(call.shared_acquisition());
   const Hearing hearing = hearing_.load();
   if (hearing == Hearing::possible && !deaf()) open_listener(attempt);
   const bool told = answer.kind == Answer::Kind::held && listening_.load();
-  using enum Attempts::InVain;
+  using enum Waiter::InVain;
   const bool row_locked = answer.kind == Answer::Kind::locked;
   const unsigned in_vain = attempts_.looked_in_vain(attempt, told         ? told_later
                                                              : row_locked ? locked
@@ -293,7 +304,8 @@ void PostgresBackend::answered_release(const Call& call, ReleaseOutcome outcome)
   // What stands instead is that one; of the same state it would have been confirmed.
   const bool its_own = writes_itself && conclusion->written->state != conclusion->state;
   // By a copy that was not answered, or by a commit that was in doubt.
-  const bool before = call.executed || attempts_.release_in_doubt(release.hold().attempt);
+  const bool before =
+      outcome != ReleaseOutcome::locked && (attempts_.released(release.hold()) || call.executed);
   // The copy of which no answer came may have said that others wait.
   const bool untold =
       before && (outcome == ReleaseOutcome::freed_before || outcome == ReleaseOutcome::stands);
@@ -387,6 +399,7 @@ void PostgresBackend::answered_renewal(const Call& call, const Result& result) {
     items[i].counted_from = call.asked;
     items[i].granted = items[i].lease;
   }
+  attempts_.renewed(items);
   renewal.answered();
 }
 

@@ -247,6 +247,16 @@ class Courses {
       return operation && operation->done();
     });
   }
+  /// @return true if there is an undecided attempt whose entry that is true of.
+  template <class Which>
+  [[nodiscard]] bool is_any_undecided(Which which) const {
+    const std::lock_guard lock(mutex_);
+    const auto fits = [&](const Entry& entry) {
+      return entry.course.is_undecided() && which(entry);
+    };
+    return std::any_of(lists_.waiting().begin(), lists_.waiting().end(), fits) ||
+           std::any_of(lists_.ending().begin(), lists_.ending().end(), fits);
+  }
   /// @return how many attempts are remembered.
   [[nodiscard]] std::size_t size() const {
     const std::lock_guard lock(mutex_);
@@ -291,7 +301,10 @@ class Courses {
     return !entry.course.was_tried_enough(entry.kept->request().lease, now);
   }
   [[nodiscard]] static Operation begin_look_locked(Entry& entry, Instant now) {
-    if (base::mutant("redis.leave_what_a_copy_has_taken")) return nullptr;
+    if (base::mutant("redis.leave_what_a_copy_has_taken") ||
+        base::mutant("postgres.leave_what_a_copy_has_taken")) {
+      return nullptr;
+    }
     return entry.course.begin_look(now) ? entry.kept : nullptr;
   }
 

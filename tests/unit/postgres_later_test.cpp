@@ -69,7 +69,7 @@ TEST(PostgresLater, LooksAtWhatALostRequestMayHaveTaken) {
   std::vector<const Operation*> looked;
   Later later([](const Flights&) {}, [] {}, attempts,
               [&](const auto& operation) { looked.push_back(operation.get()); });
-  attempts.unanswered(taker, {.after = 5s, .clock = 7, .noted = Instant(1s)}, Instant(2s));
+  attempts.request_lost(taker, {.after = 5s, .clock = 7, .noted = Instant(1s)}, Instant(2s));
   EXPECT_EQ(later.due(), Instant(2s));
   later.ready(0, Instant(2s));
   EXPECT_THAT(looked, ElementsAre(taker.get()));
