@@ -40,19 +40,12 @@ DECLARE
   mine bigint;
   n bigint;
   last bigint;
+  answer text;
   ignored text;
 BEGIN
   IF waits AND NOT fair AND NOT @gate@ AND beside = '' THEN
-    -- As in take_row().
-    t := clock_timestamp();
-    SELECT number, expires_at, label INTO l
-      FROM @schema@.@lock@
-     WHERE name = the_name AND expires_at > t AND attempt <> me AND lease > 0
-       AND waiters_until > t + interval '5 seconds';
-    IF FOUND THEN
-      RETURN 'Q ' || l.number || ' ' || round(extract(epoch FROM l.expires_at - t) * 1000000)::bigint || ' '
-             || encode(l.label, 'hex');
-    END IF;
+    answer := @schema@.waits_already(the_name, me);
+    IF answer IS NOT NULL THEN RETURN answer; END IF;
   END IF;
   SELECT number, attempt, lease, expires_at, label, waiters_until INTO l
     FROM @schema@.@lock@ WHERE name = the_name FOR UPDATE SKIP LOCKED;

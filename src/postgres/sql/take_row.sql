@@ -1,3 +1,19 @@
+-- That an attempt waits is written already: it need not lock the row, which costs the server a write.
+--
+-- Returns  the answer Q of take_row(); NULL: that is not written, or the name is free or shared
+CREATE OR REPLACE FUNCTION @schema@.waits_already@of@(the_name bytea, me bytea) RETURNS text
+LANGUAGE plpgsql AS $function$
+DECLARE
+  t constant timestamptz := clock_timestamp();
+BEGIN
+  RETURN (SELECT 'Q ' || number || ' ' || round(extract(epoch FROM expires_at - t) * 1000000)::bigint || ' '
+                 || encode(label, 'hex')
+            FROM @schema@.@lock@
+           WHERE name = the_name AND expires_at > t AND attempt <> me AND lease > 0
+             AND waiters_until > t + interval '5 seconds');
+END
+$function$;
+
 -- Makes an attempt the owner of a name, or has it wait. take() comes here if the plain case is not given.
 --
 -- A grant is on disk before it is reported: it shares its transaction with other calls of take() only.
@@ -29,19 +45,12 @@ DECLARE
   guarded boolean := false;
   first bytea;
   n bigint;
+  answer text;
   ignored text;
 BEGIN
   IF waits AND NOT fair THEN
-    -- That it waits is written already: it need not lock the row, which costs the server a write.
-    t := clock_timestamp();
-    SELECT number, expires_at, label INTO l
-      FROM @schema@.@lock@
-     WHERE name = the_name AND expires_at > t AND attempt <> me AND lease > 0
-       AND waiters_until > t + interval '5 seconds';
-    IF FOUND THEN
-      RETURN 'Q ' || l.number || ' ' || round(extract(epoch FROM l.expires_at - t) * 1000000)::bigint || ' '
-             || encode(l.label, 'hex');
-    END IF;
+    answer := @schema@.waits_already@of@(the_name, me);
+    IF answer IS NOT NULL THEN RETURN answer; END IF;
   END IF;
   IF NOT only_waits THEN
     SELECT number, attempt, lease, expires_at, label, waiters_until INTO l
