@@ -41,9 +41,10 @@ class ServerClock {
     return ahead == unknown ? ServerTime{} : since_start(when) + ServerTime(ahead);
   }
 
- private:
-  // An estimate is too late by no more than that, whenever the thread stood still that asked.
+  /// An estimate is too late by at most that, even if the thread that asked stood still.
   static constexpr std::chrono::seconds longest_way{1};
+
+ private:
   static constexpr std::int64_t unknown = INT64_MIN;
   static ServerTime since_start(Instant when) noexcept {
     return std::chrono::duration_cast<ServerTime>(when - Instant{});

@@ -20,19 +20,26 @@ struct VoidMoment {
   /// now and then, for that long.
   static constexpr std::chrono::minutes life{2};
 
-  ServerTime after{};       ///< by the clock of the server that was asked
-  std::uint64_t clock = 0;  ///< which clock that is
-  Instant noted{};          ///< when the connection broke
-  Instant elsewhere{};      ///< until when a request to another server may arrive
+  ServerTime after{};                        ///< by the clock of the server that was asked
+  std::uint64_t clock = 0;                   ///< which clock that is
+  Instant noted{};                           ///< when the connection broke
+  Instant elsewhere{};                       ///< until when a request to another server may arrive
+  std::chrono::nanoseconds lasts = longest;  ///< void so long after it left, by any clock
+
+  /// @param time that the request had for its answer @return its `lasts`
+  [[nodiscard]] static std::chrono::nanoseconds lasts_for(std::chrono::nanoseconds time) noexcept {
+    return std::max<std::chrono::nanoseconds>(longest, time + ServerClock::longest_way);
+  }
 
   /// Another request for the same attempt was lost. In a cluster the slot of its name may have gone
   /// to another server in between, and may come back.
   void extend(const VoidMoment& other) noexcept {
     if (clock != other.clock && after != ServerTime{}) {
-      elsewhere = std::max(elsewhere, noted + longest);
+      elsewhere = std::max(elsewhere, noted + lasts);
       after = ServerTime{};
     }
     after = std::max(after, other.after);
+    lasts = std::max(lasts, other.lasts);
     clock = other.clock;
     noted = other.noted;
   }
@@ -42,12 +49,12 @@ struct VoidMoment {
   [[nodiscard]] Instant next_try(ServerTime executed, std::uint64_t by,
                                  Instant now) const noexcept {
     if (is_forgotten(now)) return never;
-    // Another server's clock proves nothing. Each request is void two seconds after it left.
-    const Instant other_clocks = by == clock ? elsewhere : std::max(elsewhere, noted + longest);
+    // Another server's clock proves nothing.
+    const Instant other_clocks = by == clock ? elsewhere : std::max(elsewhere, noted + lasts);
     if (by != clock || executed > after) {
       return now > other_clocks ? never : other_clocks + a_moment;
     }
-    return now + std::min<std::chrono::nanoseconds>(after - executed, longest) + a_moment;
+    return now + std::min<std::chrono::nanoseconds>(after - executed, lasts) + a_moment;
   }
 
   static constexpr std::chrono::seconds longest{2};

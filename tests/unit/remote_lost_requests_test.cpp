@@ -100,6 +100,18 @@ TEST_F(RemoteLostRequests, OfAnotherServersClockAreVoidTwoSecondsLater) {
   EXPECT_FALSE(is_unresolved());
 }
 
+// On a slow connection a request had four seconds for its answer.
+TEST_F(RemoteLostRequests, OfASlowConnectionAreVoidLaterByAnotherServersClock) {
+  EXPECT_EQ(VoidMoment::lasts_for(500ms), 2s);
+  const VoidMoment slow{
+      .after = at + 4s, .clock = 7, .noted = start, .lasts = VoidMoment::lasts_for(4s)};
+  table_.request_lost(one_, slow, start + 4s);
+  table_.request_lost(one_, {.after = at + 1s, .clock = 7, .noted = start}, start + 1s);
+  ASSERT_THAT(looks(start + 4s), ElementsAre(one_));
+  EXPECT_TRUE(table_.executed(id_of(1), at + 1h, 8, start + 4s));
+  EXPECT_EQ(table_.next_look(), start + 5s + 2ms);
+}
+
 TEST_F(RemoteLostRequests, AreRepeatedNowAndThenIfTheClockWasSetBackAndNotForEver) {
   lose(one_);
   ASSERT_THAT(looks(start + 1s), ElementsAre(one_));
