@@ -41,6 +41,10 @@ class Attempts final : private SharedByAttempts, public remote::Courses<Waiter> 
   /// The connection broke before the answer. @param due see Courses::request_lost()
   void unanswered(const Operation& operation, const remote::VoidMoment& moment,
                   Instant due) noexcept;
+  /// A request for it was executed, and its answer does not count: a look can show its hold now.
+  void may_hold(const Operation& operation, const remote::VoidMoment& moment) noexcept {
+    request_lost(operation, moment, moment.noted);
+  }
   /// The server looked for a hold of the attempt. @param at when, by the clock of that number
   void executed(const AttemptId& attempt, remote::ServerTime at, std::uint64_t clock, Instant now);
 

@@ -5,12 +5,17 @@
 #include <mortise/listing_operation.hpp>
 #include <mortise/operation.hpp>
 
+#include "core/figures.hpp"
+#include "remote/purpose.hpp"
 #include "remote/server_clock.hpp"
+#include "remote/void_moment.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace mortise::postgres {
@@ -33,12 +38,11 @@ struct Call {
   };
   Kind kind = Kind::check;
   std::shared_ptr<Operation> operation{};
-  std::int64_t forgets = 0;             ///< recall: see `Recalled::what()`; 0 = it looks first
-  unsigned forgotten = 0;               ///< recall: how often it may have forgotten that
-  std::int64_t first_seen = -1;         ///< check: what `written` returned first; -1 = not asked
-  Instant asked{};                      ///< the clock before it left
-  Instant since{};                      ///< when the library asked
-  std::chrono::nanoseconds patience{};  ///< unanswered for so long: the connection counts as dead
+  std::int64_t forgets = 0;      ///< recall: see `Recalled::what()`; 0 = it looks first
+  unsigned forgotten = 0;        ///< recall: how often it may have forgotten that
+  std::int64_t first_seen = -1;  ///< check: what `written` returned first; -1 = not asked
+  Instant asked{};               ///< the clock before it left
+  Instant since{};               ///< when the library asked
   /// Which statement says it: see `Statements`.
   enum class Text : std::uint8_t {
     look,  ///< a try for a lock: it takes what is free, and otherwise writes nothing
@@ -67,10 +71,71 @@ struct Call {
   std::chrono::nanoseconds lease{};  ///< how long what it frees would keep others out
   bool alone = false;                ///< in a transaction of its own
   Instant left{};                    ///< the clock when it left last; unset: it did not leave
+  std::chrono::nanoseconds time{};   ///< so long its answer might take then: see patience()
   remote::ServerTime void_after{};   ///< it takes nothing after that, by the clock of the server
   std::uint64_t clock = 0;           ///< which clock that is
   bool executed = false;  ///< once, without an answer that counts: it has to be asked once more
   unsigned in_vain = 0;   ///< how often in a row the row was locked
+
+  /// @param now when the library asks for it
+  [[nodiscard]] static Call made(Kind kind, std::shared_ptr<Operation> of, Instant now) {
+    return {.kind = kind, .operation = std::move(of), .asked = now, .since = now};
+  }
+
+  [[nodiscard]] remote::Purpose purpose() const noexcept {
+    using enum remote::Purpose;
+    switch (kind) {
+      case Kind::acquire: return take;
+      // Its caller has a result already.
+      case Kind::cancel: return operation->done() ? look : remote::Purpose::cancel;
+      case Kind::release:
+      case Kind::conclude: return grant_only ? give_back : remote::Purpose::release;
+      case Kind::renew: return remote::Purpose::renew;
+      // No other client would ever hear of the free names.
+      case Kind::wake: return give_back;
+      case Kind::census: return hint;
+      case Kind::inspect:
+      case Kind::recall:
+      case Kind::check:
+      case Kind::force:
+      case Kind::list:
+      case Kind::queue: break;
+    }
+    return question;
+  }
+  /// @return true if no library is behind it, to repeat it.
+  [[nodiscard]] bool is_own() const noexcept {
+    return purpose() == remote::Purpose::look || purpose() == remote::Purpose::give_back;
+  }
+
+  /// How long its answer may take. Unanswered for longer, its connection counts as dead.
+  struct Patience {
+    std::chrono::nanoseconds usual{};    ///< if the round trips of the connection are short
+    std::chrono::nanoseconds longest{};  ///< if they are long
+  };
+  /// Twice what the library waits before it asks again: a statement waits for a disk, and another
+  /// connection costs the server a process.
+  [[nodiscard]] static Patience patience_for(core::Nanos lease) noexcept {
+    return {std::min<core::Nanos>(usual_patience, 2 * core::command_timeout(lease)),
+            core::longest_command(lease)};
+  }
+  static constexpr std::chrono::seconds usual_patience{1};
+  [[nodiscard]] Patience patience() const noexcept {
+    core::Nanos lease = core::longest_lease;
+    if (kind == Kind::wake) return {longest_chore, longest_chore};
+    if (kind == Kind::acquire || kind == Kind::cancel) lease = acquisition().request().lease;
+    if (kind == Kind::renew) {
+      for (const Renewal::Item& item : renewal().items()) lease = std::min(lease, item.lease);
+    }
+    return patience_for(lease);
+  }
+  /// @return until when it may take effect, if it is lost at that moment.
+  [[nodiscard]] remote::VoidMoment void_moment(Instant now) const noexcept {
+    return {.after = void_after,
+            .clock = clock,
+            .noted = now,
+            .lasts = remote::VoidMoment::lasts_for(time)};
+  }
 
   [[nodiscard]] Acquisition& acquisition() const { return static_cast<Acquisition&>(*operation); }
   [[nodiscard]] std::shared_ptr<Acquisition> shared_acquisition() const {
@@ -114,6 +179,10 @@ struct Call {
       default: return nullptr;
     }
   }
+
+ private:
+  /// A notification waits for those of all other clients of the server.
+  static constexpr std::chrono::minutes longest_chore{1};
 };
 
 }  // namespace mortise::postgres

@@ -229,6 +229,7 @@ void Connection::advance(Instant now) {
   settling_ = false;
   greeting_.reset();
   peer_.greeted = clock_->now();
+  peer_.round_trips.begin(peer_.greeted);
   if (!pq_->run(statements_.greet()) || !pq_->sync()) return fail_over(broken(), now);
   interest_.store(static_cast<short>(POLLIN | (pq_->blocked() ? POLLOUT : 0)));
 }
@@ -265,6 +266,7 @@ void Connection::take_greeting(Instant now) {
       peer_.place = facts->whereabouts;
       peer_.clock = clock_of(facts->whereabouts);
       peer_.time.read(peer_.greeted, facts->time, now);
+      peer_.round_trips.begun(now);
     }
     if (lineage_.follow(facts->whereabouts)) user_.replaced();
     if (!pooled_.load()) return settle_in(now);

@@ -15,6 +15,7 @@
 #include "postgres/settings.hpp"
 #include "postgres/statements.hpp"
 #include "remote/link.hpp"
+#include "remote/round_trip.hpp"
 #include "remote/server_clock.hpp"
 
 #include <atomic>
@@ -157,7 +158,7 @@ class Connection final : public base::TunedSource {
   [[nodiscard]] Flights take_out_locked(Together kind);
   [[nodiscard]] bool send_together_locked(Flights& flights);
   [[nodiscard]] bool take_locked(Result result, Flights& done);
-  void read_time_locked(const Flights& done, Instant now) noexcept;
+  void read_time_locked(const Flights& done, bool late, Instant now) noexcept;
   [[nodiscard]] Flights take_all_locked() noexcept;
   void check_time(Instant now);
   void leave();
@@ -213,6 +214,7 @@ class Connection final : public base::TunedSource {
     remote::ServerClock time{};
     std::uint64_t clock = 0;  ///< which clock that is: no two servers have the same
     Instant greeted{};        ///< ours, before the greeting left
+    remote::RoundTrip round_trips{};
   };
   Peer peer_;
 };

@@ -31,7 +31,6 @@ constexpr std::chrono::milliseconds long_way{1};
 // One that tells waits at commit for all others of the server that do: what comes meanwhile waits
 // for another connection, for so long from then on.
 constexpr std::chrono::milliseconds while_it_tells{500};
-constexpr std::chrono::seconds patience_to_prepare{1};
 // Who was heard of so lately still stands.
 constexpr std::chrono::milliseconds fresh{1};
 
@@ -131,7 +130,7 @@ bool Connection::prepare_keys_locked() {
   if (one.empty()) return true;
   one.front().prepares = true;
   one.front().together = 1;
-  one.front().deadline = wave_sent_ + patience_to_prepare;
+  one.front().leave(wave_sent_, peer_.round_trips);
   keys_ = Prepared::under_way;
   load_.fetch_add(1);
   flights_.splice(flights_.end(), one);
@@ -161,18 +160,17 @@ bool Connection::send_together_locked(Flights& flights) {
   bool good = true;
   for (Flight& each : flights) {
     const Statement& statement = statements_.of(each);
-    each.left = wave_sent_;
+    each.leave(wave_sent_, peer_.round_trips);
     each.clock = peer_.clock;
     if (statement.takes) {
       each.void_after =
-          peer_.time.at(wave_sent_) + std::chrono::ceil<remote::ServerTime>(each.patience);
+          peer_.time.at(wave_sent_) + std::chrono::ceil<remote::ServerTime>(each.time);
       each.arguments.set_last(each.void_after);
     }
     const bool prepared =
         !pooled && !statement.name.empty() && (!statement.later || keys_ == Prepared::yes);
     good = good && (prepared ? pq_->run_prepared(statement.name.c_str(), each.arguments)
                              : pq_->run(statement.text, each.arguments));
-    each.deadline = wave_sent_ + each.patience;
   }
   flights.front().together = flights.size();
   flights_.splice(flights_.end(), flights);
@@ -225,7 +223,9 @@ Flights Connection::take_waiting() noexcept {
 Instant Connection::deadline_locked() const noexcept {
   // Not of the first alone, which may have more patience than what waits behind it.
   Instant first = never;
-  for (const Flight& flight : flights_) first = std::min(first, flight.deadline);
+  for (const Flight& flight : flights_) {
+    first = std::min(first, peer_.round_trips.dead_at(flight.deadline, flight.left));
+  }
   return first;
 }
 
@@ -264,7 +264,7 @@ void Connection::receive() {
     if (again) stuck_.store(false);
     if (good) {
       heard_ = clock_->now();
-      if (!late) read_time_locked(done, heard_);
+      read_time_locked(done, late, heard_);
       if (may_send_locked(heard_)) next_wave_locked(heard_, dismissed);
       look_again_locked();
     } else {
@@ -299,9 +299,16 @@ void Connection::receive() {
   if (waits_for_what_tells()) user_.held_up();
 }
 
-/// Of the answers, the last one that has the server's clock.
-void Connection::read_time_locked(const Flights& done, Instant now) noexcept {
-  for (auto each = done.rbegin(); each != done.rend(); ++each) {
+/// Of the answers, the last one that has the server's clock; and one round trip for all of them.
+void Connection::read_time_locked(const Flights& done, bool late, Instant now) noexcept {
+  // What tells waits for other clients of the server.
+  const auto last = std::find_if(done.rbegin(), done.rend(),
+                                 [](const Flight& each) { return each.kind != Call::Kind::wake; });
+  if (last == done.rend()) return;
+  // A server that stood still for longer is no slower than before.
+  peer_.round_trips.answered(std::max(last->left, now - last->patience().longest), now);
+  if (late) return;
+  for (auto each = last; each != done.rend(); ++each) {
     if (!statements_.of(*each).tells_time || !each->result) continue;
     const std::optional<std::int64_t> clock = each->result->integer(0);
     if (each->result->kind() != Result::Kind::rows || !clock) continue;

@@ -7,6 +7,7 @@
 #include "postgres/arguments.hpp"
 #include "postgres/call.hpp"
 #include "postgres/pq.hpp"
+#include "remote/round_trip.hpp"
 
 #include <cstddef>
 #include <list>
@@ -19,6 +20,13 @@ struct Flight : Call {
 
   [[nodiscard]] Call& call() noexcept { return *this; }
   [[nodiscard]] const Call& call() const noexcept { return *this; }
+  /// It leaves now. In a fixed time, a server or a pooler that needs long to begin a statement
+  /// would answer none, and each would be void by then.
+  void leave(Instant now, const remote::RoundTrip& round_trips) noexcept {
+    left = now;
+    time = round_trips.time(patience().usual, patience().longest);
+    deadline = now + time;
+  }
 
   // Of its connection.
   Arguments arguments{};           ///< kept, since it may have to be sent once more

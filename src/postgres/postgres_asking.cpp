@@ -23,12 +23,18 @@ Arguments PostgresBackend::prepare(Call& call, bool pooled) {
                                         : statements_.take(request, waits, pooled);
     }
     case Call::Kind::cancel: {
-      const Acquisition::Request& request = call.acquisition().request();
+      const Acquisition& operation = call.acquisition();
+      const Acquisition::Request& request = operation.request();
       call.space = space_of(request.mode);
       call.text = Call::Text::cancel;
       // A cancel of a decided attempt is in doubt, even if the client has forgotten the loss.
-      return Statements::cancel(request,
-                                call.operation->done() || attempts_.is_in_doubt(request.attempt));
+      const bool is_decided = operation.done();
+      const bool in_doubt = is_decided || attempts_.is_in_doubt(request.attempt);
+      if (request.mode != Mode::once) return Statements::cancel(request, in_doubt);
+      // The answer to another request may still bring an undecided attempt its run.
+      const std::int64_t known =
+          is_decided ? static_cast<std::int64_t>(operation.grant().number) : -1;
+      return Statements::cancel_key(request, in_doubt, known);
     }
     case Call::Kind::release:
     case Call::Kind::conclude: return prepare_release(call, pooled);

@@ -13,10 +13,6 @@
 
 namespace mortise::postgres {
 
-std::chrono::nanoseconds patience_for(std::chrono::nanoseconds lease) noexcept {
-  return std::min<std::chrono::nanoseconds>(usual_patience, 2 * core::command_timeout(lease));
-}
-
 PostgresBackend::PostgresBackend(Settings settings)
     : settings_(std::move(settings)),
       statements_(settings_.schema, settings_.fair),
@@ -105,7 +101,7 @@ void PostgresBackend::acquire(const std::shared_ptr<Acquisition>& operation) {
 
 void PostgresBackend::ask(const std::shared_ptr<Acquisition>& operation) {
   if (!attempts_.wanted(operation)) return;
-  begin(Call::Kind::acquire, operation, patience_for(operation->request().lease));
+  begin(Call::Kind::acquire, operation);
 }
 
 void PostgresBackend::cancel(const std::shared_ptr<Acquisition>& operation) {
@@ -113,30 +109,20 @@ void PostgresBackend::cancel(const std::shared_ptr<Acquisition>& operation) {
   if (attempts_.may_ask_last(operation->request().attempt) &&
       !base::mutant("postgres.gives_way_to_the_end")) {
     // It was never asked for, to let others come first; and perhaps none of them wants it any more.
-    return begin(Call::Kind::acquire, operation, patience_for(operation->request().lease));
+    return begin(Call::Kind::acquire, operation);
   }
   if (!attempts_.cancelled(operation)) {
     operation->busy(operation->holder());  // nothing of it is at the server, or under way
     return;
   }
-  submit(cancel_of(operation));
-}
-
-Call PostgresBackend::cancel_of(std::shared_ptr<Acquisition> operation) const {
-  const Instant now = clock_->now();
-  const std::chrono::nanoseconds patience = patience_for(operation->request().lease);
-  return {.kind = Call::Kind::cancel,
-          .operation = std::move(operation),
-          .asked = now,
-          .since = now,
-          .patience = patience};
+  begin(Call::Kind::cancel, operation);
 }
 
 // Releases the hold that a lost request may have taken: see `Courses::begin_looks()`.
 void PostgresBackend::take_back(const std::shared_ptr<Acquisition>& operation) {
   Flights cancel;
   try {
-    cancel.emplace_back(cancel_of(operation));
+    cancel.emplace_back(Call::made(Call::Kind::cancel, operation, clock_->now()));
   } catch (...) {
     attempts_.look_failed(operation->request().attempt);
     keep({});
@@ -153,23 +139,20 @@ void PostgresBackend::over(const AttemptId& attempt) {
 
 void PostgresBackend::renew(const std::shared_ptr<Renewal>& operation) {
   if (!open(*operation)) return;
-  core::Nanos shortest = core::longest_lease;
-  for (const Renewal::Item& item : operation->items()) shortest = std::min(shortest, item.lease);
-  begin(Call::Kind::renew, operation, patience_for(shortest));
+  begin(Call::Kind::renew, operation);
 }
 
 void PostgresBackend::release(const std::shared_ptr<Release>& operation) {
   if (!open(*operation)) return;
   if (operation->found() != nullptr) {
-    return begin(Call::Kind::force, operation, usual_patience);
+    return begin(Call::Kind::force, operation);
   }
   const auto& successor = operation->successor();
   const bool others_first =
       successor && is_lock(operation->hold().mode) && gives_way(operation->hold().name);
   // Before the release is sent, whose answer says when.
   if (others_first) ask_after_others(successor);
-  begin(operation->conclusion() ? Call::Kind::conclude : Call::Kind::release, operation,
-        usual_patience);
+  begin(operation->conclusion() ? Call::Kind::conclude : Call::Kind::release, operation);
   // A transaction of its own, right behind: a release is not worth a flush, a grant is.
   if (successor && !others_first && !successor->done()) ask(successor);
 }
@@ -178,7 +161,6 @@ void PostgresBackend::release(const std::shared_ptr<Release>& operation) {
 void PostgresBackend::give_back(const Acquisition& operation, std::uint64_t number) {
   if (stopped_.load()) return;
   const Acquisition::Request& request = operation.request();
-  const Instant now = clock_->now();
   const auto release = std::make_shared<Release>(HoldId{
       .name = request.name, .attempt = request.attempt, .number = number, .mode = request.mode});
   {
@@ -186,33 +168,24 @@ void PostgresBackend::give_back(const Acquisition& operation, std::uint64_t numb
     std::erase_if(given_back_, [](const auto& each) { return each.expired(); });
     given_back_.push_back(release);
   }
-  submit({.kind = Call::Kind::release,
-          .operation = release,
-          .asked = now,
-          .since = now,
-          .patience = usual_patience,
-          .grant_only = true,
-          .lease = request.lease});
+  Call call = Call::made(Call::Kind::release, release, clock_->now());
+  call.grant_only = true;
+  call.lease = request.lease;
+  submit(std::move(call));
 }
 
 void PostgresBackend::inspect(const std::shared_ptr<Inspection>& operation) {
   if (!open(*operation)) return;
-  begin(Call::Kind::inspect, operation, usual_patience);
+  begin(Call::Kind::inspect, operation);
 }
 
 void PostgresBackend::recall(const std::shared_ptr<Recollection>& operation) {
   if (!open(*operation)) return;
-  begin(Call::Kind::recall, operation, usual_patience);
+  begin(Call::Kind::recall, operation);
 }
 
-void PostgresBackend::begin(Call::Kind kind, std::shared_ptr<Operation> operation,
-                            std::chrono::nanoseconds patience) {
-  const Instant now = clock_->now();
-  submit({.kind = kind,
-          .operation = std::move(operation),
-          .asked = now,
-          .since = now,
-          .patience = patience});
+void PostgresBackend::begin(Call::Kind kind, std::shared_ptr<Operation> operation) {
+  submit(Call::made(kind, std::move(operation), clock_->now()));
 }
 
 void PostgresBackend::submit(Call call) {

@@ -25,12 +25,6 @@
 
 namespace mortise::postgres {
 
-/// Unanswered for so long: the connection counts as dead. Twice what the library waits before it
-/// asks again, since a statement waits for a disk, and another connection costs the server a
-/// process.
-inline constexpr std::chrono::seconds usual_patience{1};  ///< for what has no lease of its own
-[[nodiscard]] std::chrono::nanoseconds patience_for(std::chrono::nanoseconds lease) noexcept;
-
 /// How soon to look again where nobody will tell, after so many looks in vain.
 inline constexpr std::chrono::milliseconds longest_look{250};
 [[nodiscard]] std::chrono::nanoseconds next_look(unsigned in_vain);
@@ -102,10 +96,7 @@ class PostgresBackend final : public Backend, private Connection::User {
   void ask_at(const std::shared_ptr<Acquisition>& operation, Instant when);
   void take_back(const std::shared_ptr<Acquisition>& operation);
   void over(const AttemptId& attempt);
-  [[nodiscard]] Call cancel_of(std::shared_ptr<Acquisition> operation) const;
-  /// @param patience unanswered for so long: the connection counts as dead
-  void begin(Call::Kind kind, std::shared_ptr<Operation> operation,
-             std::chrono::nanoseconds patience);
+  void begin(Call::Kind kind, std::shared_ptr<Operation> operation);
   void submit(Call call);
   /// @param one alone; it stays where it is if there is no memory to send it, nor to put it off
   void submit(Flights& one);
@@ -137,11 +128,9 @@ class PostgresBackend final : public Backend, private Connection::User {
 
   void refused(const Call& call, const PqError& error);
   void nonsense(const Call& call);
-  void not_done(const Call& call, const Failure& why);
-  [[nodiscard]] static bool is_ours(const Call& call);
+  void not_done(const Call& call, const Failure& why, remote::Fate fate);
   [[nodiscard]] static bool in_doubt(const Call& call);
   void fail(const Call& call, const Failure& why);
-  void note_executed(const Call& call) noexcept;
   void answered_attempt(const Call& call, std::optional<Answer> read);
   void waits(const Call& call, const Answer& answer);
   void answered_release(const Call& call, ReleaseOutcome outcome);
@@ -156,9 +145,8 @@ class PostgresBackend final : public Backend, private Connection::User {
   void flush_outbox();
   void note_unanswered(Flights& calls) noexcept;
   void note_lost_release(Call& call) noexcept;
-  [[nodiscard]] static remote::VoidMoment void_moment(const Call& call, Instant now) noexcept {
-    return {.after = call.void_after, .clock = call.clock, .noted = now};
-  }
+  void look_at_lost();
+  [[nodiscard]] bool leaves(const Call& call, const Failure& why, bool final, bool once_more);
   void lost_commands(const ServerError& why, bool was_up, Flights unanswered);
   void tell_who_waits(const Failure& why, bool final);
   void lost_listener(const ServerError& why);

@@ -14,8 +14,6 @@
 namespace mortise::postgres {
 namespace {
 
-constexpr std::chrono::seconds patience_of_a_census{1};
-constexpr std::chrono::minutes longest_chore{1};
 // Whoever was refused as a listener may be admitted later: an administrator has locked it out for a
 // while.
 constexpr std::chrono::seconds deaf_time{5};
@@ -77,12 +75,10 @@ void PostgresBackend::tidy_later() {
 // In a transaction of its own, so that no release depends on it, and one at a time.
 void PostgresBackend::wake(Bell::Names names) {
   if (names.empty() || stopped_.load() || base::mutant("postgres.forget_to_wake")) return;
-  const Instant now = clock_->now();
   Flights one;
   try {
     // First all that needs memory: what the bell takes for under way must come to an answer.
-    one.emplace_back(
-        Call{.kind = Call::Kind::wake, .asked = now, .since = now, .patience = longest_chore});
+    one.emplace_back(Call::made(Call::Kind::wake, nullptr, clock_->now()));
     one.front().operation = std::make_shared<Wake>(std::move(names));
   } catch (const std::bad_alloc&) {
     return bell_.lost(names);  // they are moved only where there is memory
@@ -103,12 +99,8 @@ void PostgresBackend::ring(Mode mode, const std::string& name) noexcept {
 void PostgresBackend::look_after_stuck() {
   std::vector<std::int64_t> processes = pool_->stuck_processes();
   if (processes.empty()) return;
-  const Instant now = clock_->now();
-  Call call{.kind = Call::Kind::census,
-            .operation = std::make_shared<Census>(std::move(processes)),
-            .asked = now,
-            .since = now,
-            .patience = patience_of_a_census};
+  Call call =
+      Call::made(Call::Kind::census, std::make_shared<Census>(std::move(processes)), clock_->now());
   Connection* connection = pool_->choose(call).connection;
   if (connection == nullptr && listening_.load()) connection = listener_.load();
   if (connection != nullptr) send_by(*connection, std::move(call));
@@ -125,13 +117,9 @@ void PostgresBackend::look_after_stuck() {
 // A listener that somebody on the way has forgotten looks like one to which nothing has come: as
 // long as anybody waits it is asked for a word now and then. Without an answer it is made anew.
 void PostgresBackend::probe_listener() {
-  const Instant now = clock_->now();
-  Call call{.kind = Call::Kind::census,
-            .operation = std::make_shared<Census>(std::vector<std::int64_t>{}),
-            .asked = now,
-            .since = now,
-            .patience = patience_of_a_census};
-  send_by(*listener_.load(), std::move(call));
+  send_by(*listener_.load(),
+          Call::made(Call::Kind::census, std::make_shared<Census>(std::vector<std::int64_t>{}),
+                     clock_->now()));
 }
 
 void PostgresBackend::send_by(Connection& connection, Call call) {
@@ -164,12 +152,9 @@ bool PostgresBackend::outbox_pending() {
 // the library's any more that reads the answers.
 void PostgresBackend::flush_outbox() {
   if (base::mutant("postgres.close_leaves_the_outbox")) return;
-  const Instant now = clock_->now();
-  attempts_.hurry(now);
+  attempts_.hurry(clock_->now());
   Steps steps;
-  for (const auto& operation : attempts_.begin_looks(now, true)) {
-    steps.make([&] { take_back(operation); });
-  }
+  steps.make([this] { look_at_lost(); });
   const Instant until = BootClock::now() + core::command_timeout(core::longest_lease);
   while (outbox_pending() && BootClock::now() < until) {
     std::vector<Source*> sources = pool_->sources();
@@ -229,13 +214,7 @@ void PostgresBackend::let_others_ask(const Call& release, ReleaseOutcome outcome
 }
 
 void PostgresBackend::ask_at(const std::shared_ptr<Acquisition>& operation, Instant when) {
-  const Instant now = clock_->now();
-  again_at({.kind = Call::Kind::acquire,
-            .operation = operation,
-            .asked = now,
-            .since = now,
-            .patience = patience_for(operation->request().lease)},
-           when);
+  again_at(Call::made(Call::Kind::acquire, operation, clock_->now()), when);
 }
 
 }  // namespace mortise::postgres

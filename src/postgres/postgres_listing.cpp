@@ -143,7 +143,7 @@ Arguments Statements::queue(std::string_view name, std::size_t limit) {
 
 void PostgresBackend::check(const std::shared_ptr<Check>& operation) {
   if (!open(*operation)) return;
-  begin(Call::Kind::check, operation, usual_patience);
+  begin(Call::Kind::check, operation);
 }
 
 void PostgresBackend::answered_check(const Call& call, const Result& result) {
@@ -185,12 +185,12 @@ void PostgresBackend::list(const std::shared_ptr<Listing>& operation) {
                        where_ + ": the cursor is invalid; pass the cursor of the previous page"});
     return;
   }
-  begin(Call::Kind::list, operation, usual_patience);
+  begin(Call::Kind::list, operation);
 }
 
 void PostgresBackend::queue(const std::shared_ptr<QueueLook>& operation) {
   if (!open(*operation)) return;
-  begin(Call::Kind::queue, operation, usual_patience);
+  begin(Call::Kind::queue, operation);
 }
 
 Arguments PostgresBackend::prepare_listing(Call& call) {

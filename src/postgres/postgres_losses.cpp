@@ -102,8 +102,8 @@ void PostgresBackend::note_unanswered(Flights& calls) noexcept {
     if (call.kind == Call::Kind::acquire && !left) {
       attempts_.not_sent(*call.attempt());
     } else if (call.kind == Call::Kind::acquire) {
-      attempts_.unanswered(call.shared_acquisition(), void_moment(call, now),
-                           call.left + call.patience + remote::VoidMoment::a_moment);
+      attempts_.unanswered(call.shared_acquisition(), call.void_moment(now),
+                           call.left + call.time + remote::VoidMoment::a_moment);
     } else if (left && (call.kind == Call::Kind::release || call.kind == Call::Kind::conclude)) {
       note_lost_release(call);
     } else if (call.kind == Call::Kind::force) {
@@ -117,7 +117,7 @@ void PostgresBackend::note_unanswered(Flights& calls) noexcept {
 /// It may have been executed.
 void PostgresBackend::note_lost_release(Call& call) noexcept {
   // The attempt of a hold that no caller wants may have another hold, or none.
-  if (is_ours(call)) call.executed = true;
+  if (call.is_own()) call.executed = true;
   attempts_.release_lost(call.release().hold(), clock_->now());
 }
 
@@ -135,30 +135,51 @@ void PostgresBackend::lost_commands(const ServerError& why, bool was_up, Flights
   const bool final = why.kind == ServerError::Kind::final && !others;
   // A connection that was up is up again at once, as a rule.
   const bool once_more = others || (was_up && !final && !pool_->all_stuck());
-  const auto settles = [&](const Call& call) {
-    if (is_over(call, now)) return true;
-    // What frees stays, and what tells of it: nobody else ever would.
-    const bool frees =
-        call.kind == Call::Kind::release || call.kind == Call::Kind::conclude ||
-        call.kind == Call::Kind::cancel ||
-        (call.kind == Call::Kind::wake && !base::mutant("postgres.forget_to_wake_after_a_refusal"));
-    if (final && call.kind == Call::Kind::acquire) return true;  // see below
-    const bool fails = final && !frees;
-    const bool renews = call.kind == Call::Kind::renew && !once_more;
-    if (fails) fail(call, why.failure);
-    if (!fails && (renews || !others)) call.operation->trouble(why.failure);
-    if (!fails && renews) call.renewal().answered();  // unknown: repeated inside the lease
-    return fails || renews;
-  };
   while (!unanswered.empty()) {
     Flights alone;
     alone.splice(alone.begin(), unanswered, unanswered.begin());
-    bool settled = false;
-    steps.make([&] { settled = settles(alone.front()); });
-    if (!settled) steps.make([&] { resubmit_all(std::move(alone)); });
+    const Call& call = alone.front();
+    bool stays = !is_over(call, now);
+    steps.make([&] {
+      if (stays) stays = !leaves(call, why.failure, final, once_more);
+      if (stays && !others) call.operation->trouble(why.failure);
+    });
+    if (stays) steps.make([&] { resubmit_all(std::move(alone)); });
   }
-  if (!others) steps.make([&] { tell_who_waits(why.failure, final); });
+  if (!others) {
+    steps.make([&] { tell_who_waits(why.failure, final); });
+  } else {
+    steps.make([this] { look_at_lost(); });
+  }
   steps.rethrow();
+}
+
+/// There is a connection: looks for the holds of lost requests.
+void PostgresBackend::look_at_lost() {
+  Steps steps;
+  for (const auto& operation : attempts_.begin_looks(clock_->now(), true)) {
+    steps.make([&] { take_back(operation); });
+  }
+  steps.rethrow();
+}
+
+/// Its connection was lost. @param once_more another connection will answer soon
+/// @return false: it is sent again
+bool PostgresBackend::leaves(const Call& call, const Failure& why, bool final, bool once_more) {
+  switch (remote::fate_of_lost(call.purpose(), final, once_more)) {
+    case remote::Fate::fail: fail(call, why); return true;
+    case remote::Fate::unanswered:
+      call.operation->trouble(why);
+      call.renewal().answered();
+      return true;
+    // Only the attempts that have asked: the others may be thousands, and are told of their names.
+    case remote::Fate::drop:
+      if (call.purpose() == remote::Purpose::look) attempts_.look_failed(*call.attempt());
+      return call.purpose() != remote::Purpose::take;
+    default:
+      return final && call.kind == Call::Kind::wake &&
+             base::mutant("postgres.forget_to_wake_after_a_refusal");
+  }
 }
 
 // Each of them: what nobody was told of is asked for again by the library, and told then. As if no

@@ -83,17 +83,6 @@ bool PostgresBackend::is_over(const Call& call, Instant now) const {
   return call.operation.use_count() == 1 && remote::was_tried_enough(call.since, lease, now);
 }
 
-/// @return whether no library is behind it, to repeat it.
-bool PostgresBackend::is_ours(const Call& call) {
-  switch (call.kind) {
-    case Call::Kind::force: return true;
-    case Call::Kind::release: return call.grant_only;
-    // Its caller was told otherwise already.
-    case Call::Kind::cancel: return call.operation->done();
-    default: return false;
-  }
-}
-
 void PostgresBackend::submit_outbox() {
   Flights outbox;
   {

@@ -35,6 +35,7 @@ void PostgresBackend::connected(Connection& connection) {
     steps.make([this] { tidy_later(); });
     steps.make([this] { relieve(); });
     steps.make([this] { submit_outbox(); });
+    steps.make([this] { look_at_lost(); });
     return steps.rethrow();
   }
   listening_.store(true);
@@ -82,7 +83,8 @@ void PostgresBackend::answered(const Call& call, const Result& result) {
   if (result.kind() != Result::Kind::rows) {
     // Before it counts as answered: whoever takes it back just now must know that it may have been
     // granted.
-    if (in_doubt(call)) note_executed(call);
+    if (in_doubt(call))
+      attempts_.may_hold(call.shared_acquisition(), call.void_moment(clock_->now()));
     if (call.kind == Call::Kind::acquire) attempts_.answered(call.shared_acquisition(), false);
     return refused(call, result.error());
   }
@@ -116,32 +118,18 @@ void PostgresBackend::answered(const Call& call, const Result& result) {
 
 void PostgresBackend::refused(const Call& call, const PqError& error) {
   const ServerError meaning = server_error(where_, error);
-  if (meaning.kind == ServerError::Kind::final) {
-    if (call.kind == Call::Kind::wake) return wake(bell_.told());
-    return fail(call, meaning.failure);
-  }
-  switch (call.kind) {
-    case Call::Kind::acquire:
-    case Call::Kind::cancel:
-    case Call::Kind::release:
-    case Call::Kind::conclude:
-    case Call::Kind::force:
-      // Sooner, if a lock was only waited for too long: see sql/take.sql.
-      if (error.state != lock_timed_out) {
-        not_done(call, meaning.failure);
-      } else {
-        call.operation->trouble(meaning.failure);
-        again_soon(call);
-      }
-      break;
-    case Call::Kind::renew:
-    case Call::Kind::inspect:
-    case Call::Kind::recall:
-    case Call::Kind::check:
-    case Call::Kind::list:
-    case Call::Kind::queue:
-    case Call::Kind::census: call.operation->failed(meaning.failure); break;
-    case Call::Kind::wake: return wake(bell_.told());  // who waits looks by time
+  if (call.kind == Call::Kind::wake) return wake(bell_.told());  // who waits looks by time
+  const bool final = meaning.kind == ServerError::Kind::final;
+  const remote::Fate fate = remote::fate_of_refused(call.purpose(), final);
+  if (error.state == lock_timed_out &&
+      (fate != remote::Fate::fail || call.kind == Call::Kind::force)) {
+    // A lock was only waited for too long: see sql/take.sql.
+    call.operation->trouble(meaning.failure);
+    again_soon(call);
+  } else if (fate == remote::Fate::fail) {
+    fail(call, meaning.failure);
+  } else {
+    not_done(call, meaning.failure, fate);
   }
   if (meaning.kind == ServerError::Kind::elsewhere) pool_->suspect();
 }
@@ -150,12 +138,6 @@ void PostgresBackend::refused(const Call& call, const PqError& error) {
 bool PostgresBackend::in_doubt(const Call& call) {
   return call.kind == Call::Kind::acquire && call.executed &&
          !base::mutant("postgres.forget_what_was_in_doubt_before_it_failed");
-}
-
-/// The server may have granted it: a look can show that now.
-void PostgresBackend::note_executed(const Call& call) noexcept {
-  const Instant now = clock_->now();
-  attempts_.request_lost(call.shared_acquisition(), void_moment(call, now), now);
 }
 
 void PostgresBackend::fail(const Call& call, const Failure& why) {
@@ -171,29 +153,25 @@ void PostgresBackend::fail(const Call& call, const Failure& why) {
 
 void PostgresBackend::nonsense(const Call& call) {
   const Failure why(Errc::protocol, where_ + ": the server sent an invalid reply");
-  switch (call.kind) {
-    case Call::Kind::cancel:
-    case Call::Kind::release:
-    case Call::Kind::conclude:
-      // It may not have been done, and nobody else would free that: it is as if no answer had come.
-      if (call.kind != Call::Kind::cancel) {
-        Call lost = call;
-        note_lost_release(lost);
-        return not_done(lost, why);
-      }
-      return not_done(call, why);
-    case Call::Kind::acquire:
-      // Whatever was meant.
-      note_executed(call);
-      return fail(call, why);
-    default: call.operation->failed(why);
+  if (remote::fate_of_misread(call.purpose()) == remote::Fate::fail) {
+    if (call.kind == Call::Kind::acquire) {  // whatever was meant
+      attempts_.may_hold(call.shared_acquisition(), call.void_moment(clock_->now()));
+    }
+    return fail(call, why);
   }
+  // It may not have been executed, and no other request would free that: it is as if no answer had
+  // come. This connection is kept, so it is sent again after a pause.
+  Call lost = call;
+  if (call.purpose() != remote::Purpose::cancel && call.purpose() != remote::Purpose::look) {
+    note_lost_release(lost);
+  }
+  not_done(lost, why, call.is_own() ? remote::Fate::later : remote::Fate::report);
 }
 
-/// The library repeats it; what is ours, nobody but us.
-void PostgresBackend::not_done(const Call& call, const Failure& why) {
+/// The library repeats it, or only the client does.
+void PostgresBackend::not_done(const Call& call, const Failure& why, remote::Fate fate) {
   call.operation->trouble(why);
-  if (!is_ours(call)) return;
+  if (fate != remote::Fate::later) return;
   Call next = call;
   ++next.in_vain;
   again_at(next, clock_->now() + next_look(call.in_vain + 4));
@@ -215,7 +193,10 @@ void PostgresBackend::answered_attempt(const Call& call, std::optional<Answer> r
   if (!read) return nonsense(call);
   const Answer& answer = *read;
   if (answer.for_others) ring(request.mode, request.name);
-  if (answer.kind != Answer::Kind::locked && answer.kind != Answer::Kind::late) {
+  // A look shows more than the cancel of an undecided attempt: see mortise.cancel_key().
+  const bool is_final =
+      call.kind == Call::Kind::acquire || request.mode != Mode::once || operation.done();
+  if (is_final && answer.kind != Answer::Kind::locked && answer.kind != Answer::Kind::late) {
     attempts_.executed(request.attempt, answer.at, call.clock, clock_->now());
   }
   if (answer.kind != Answer::Kind::granted) {

@@ -130,17 +130,19 @@ Statements::Statements(const std::string& schema, bool fair)
            take(nothing, false, false));
   add_take(Call::Text::take, keys, "mortise_take_key", fill_in(sql::ask_key, schema),
            take_key(nothing, false));
-  const auto add_cancel = [&](Mode space, const char* name, const char* function) {
+  const auto add_cancel = [&](Mode space, const char* name, const char* words, Arguments like) {
     add(Call::Text::cancel, space,
         {.name = name,
-         .text = timed(std::string(function) + "($1, $2, $3)"),
-         .like = cancel(nothing, false),
+         .text = timed(words),
+         .like = std::move(like),
          .later = space != locks,
          .tells_time = true});
   };
-  add_cancel(locks, "mortise_cancel", "cancel");
-  add_cancel(keys, "mortise_cancel_key", "cancel_key");
-  add_cancel(semaphores, "mortise_cancel_permit", "cancel_gate");
+  add_cancel(locks, "mortise_cancel", "cancel($1, $2, $3)", cancel(nothing, false));
+  add_cancel(keys, "mortise_cancel_key", "cancel_key($1, $2, $3, $4)",
+             cancel_key(nothing, false, 0));
+  add_cancel(semaphores, "mortise_cancel_permit", "cancel_gate($1, $2, $3)",
+             cancel(nothing, false));
   const auto add_plain = [&](Call::Text text, Mode space, const char* name, std::string words,
                              Arguments like) {
     add(text, space,
@@ -245,6 +247,13 @@ Arguments Statements::conclude(const HoldId& hold, const Conclusion& conclusion)
 Arguments Statements::cancel(const Acquisition::Request& request, bool in_doubt) {
   Arguments arguments;
   arguments.bytes(request.name).bytes(attempt_bytes(request.attempt).view()).flag(in_doubt);
+  return arguments;
+}
+
+Arguments Statements::cancel_key(const Acquisition::Request& request, bool in_doubt,
+                                 std::int64_t known) {
+  Arguments arguments = cancel(request, in_doubt);
+  arguments.integer(known);
   return arguments;
 }
 

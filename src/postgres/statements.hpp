@@ -65,6 +65,9 @@ class Statements {
   [[nodiscard]] Arguments take_key(const Acquisition::Request& request, bool waits) const;
   /// @param in_doubt whether another request of the attempt may be under way
   [[nodiscard]] static Arguments cancel(const Acquisition::Request& request, bool in_doubt);
+  /// @param known see mortise.cancel_key() of sql/once_begin.sql
+  [[nodiscard]] static Arguments cancel_key(const Acquisition::Request& request, bool in_doubt,
+                                            std::int64_t known);
   [[nodiscard]] static Arguments release(const HoldId& hold, bool pooled);
   /// The same of a key. @param undoes whether the outcome before the run is to stand again
   [[nodiscard]] static Arguments release_key(const HoldId& hold, bool undoes);

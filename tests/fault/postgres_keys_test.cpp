@@ -126,6 +126,26 @@ TEST_F(PostgresKeys, HaveTheirOutcomeBackWhenARunThatNobodyKnowsOfIsUndone) {
   EXPECT_EQ(state(), "P");
 }
 
+// The server could not be reached for longer than the lease of a run that no client knows of.
+// Promise: O4
+TEST_F(PostgresKeys, HaveTheirOutcomeBackIfALookFindsAnUnknownRunWhoseLeaseIsOver) {
+  PostgresTalk talk = server().user();
+  const auto look = [&](const std::string& known) {
+    return talk.value("select mortise.cancel_key('a', '\\x04', true, $1)", {known});
+  };
+  const std::string first = number_in(begin(talk));
+  EXPECT_EQ(conclude(talk, first, "result"), "F");
+  const std::string late = number_in(begin(talk, {.me = "\\x04", .repeat = Repeat::always}));
+  EXPECT_THAT(look("0"), StartsWith("G")) << "the client gives it back";
+  lapse();
+  EXPECT_EQ(look("-1"), "B");
+  EXPECT_EQ(look(late), "B");
+  EXPECT_EQ(state(), "P") << "its client may have run it";
+  EXPECT_EQ(look("0"), "B");
+  EXPECT_EQ(state(), "Y");
+  EXPECT_THAT(begin(talk, {.me = "\\x02"}), EndsWith("fresult"));
+}
+
 // Promise: O4
 TEST_F(PostgresKeys, AreAbsentAgainWhenTheirFirstRunIsUndone) {
   PostgresTalk talk = server().user();
@@ -165,9 +185,9 @@ TEST_F(PostgresKeys, AreNotForgottenByARequestThatComesLate) {
 
 TEST_F(PostgresKeys, OfOneThatWasTakenBackHaveARecordToBeSweptBy) {
   PostgresTalk talk = server().user();
-  EXPECT_EQ(talk.value("select mortise.cancel_key('a', '\\x01', false)"), "B");
+  EXPECT_EQ(talk.value("select mortise.cancel_key('a', '\\x01', false, 0)"), "B");
   EXPECT_EQ(see("select count(*) from mortise.run"), "0");
-  EXPECT_EQ(talk.value("select mortise.cancel_key('a', '\\x01', true)"), "B");
+  EXPECT_EQ(talk.value("select mortise.cancel_key('a', '\\x01', true, 0)"), "B");
   EXPECT_EQ(see("select count(*) from mortise.run"), "1") << "it waits for those who insert it";
   EXPECT_EQ(state(), "-");
   server().talk().run("select mortise.sweep_keys()");

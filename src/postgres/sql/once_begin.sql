@@ -110,15 +110,22 @@ BEGIN
 END
 $function$;
 
--- Takes back an attempt to run a key: see cancel(). The runner is told the number of its run, too.
-CREATE OR REPLACE FUNCTION @schema@.cancel_key(the_key bytea, me bytea, in_doubt boolean) RETURNS text
+-- Takes back an attempt to run a key: see cancel(). The runner is told the number of its run, too. `known`: the number
+-- of the run that the client knows of; 0: it knows of none; below zero: it may still learn of one. A run of the attempt
+-- that the client does not know of is undone, if its lease is over.
+CREATE OR REPLACE FUNCTION @schema@.cancel_key(the_key bytea, me bytea, in_doubt boolean, known bigint) RETURNS text
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
 DECLARE
   answer text;
+  n bigint;
 BEGIN
   answer := @schema@.cancel_run(the_key, me, in_doubt);
   IF answer LIKE 'G%' THEN
     RETURN answer || ' ' || (SELECT run FROM @schema@.once WHERE key = the_key);
+  END IF;
+  IF known >= 0 AND answer <> 'L' THEN
+    SELECT number INTO n FROM @schema@.run WHERE name = the_key AND attempt = me AND number <> known;
+    IF FOUND THEN PERFORM @schema@.undo_run(the_key, n); END IF;
   END IF;
   -- A row of `run` without a record would stay for ever.
   IF in_doubt AND answer <> 'L' THEN

@@ -50,8 +50,22 @@ BEGIN
 END
 $function$;
 
--- Frees one hold of a key whose run has no outcome: the key stays pending. `undoes`: no client knows of the run, since
--- its request came late. Then the outcome of the run before it stands again.
+-- No client knows of a run, since its request came late: the outcome of the run before it stands again.
+CREATE OR REPLACE FUNCTION @schema@.undo_run(the_key bytea, its_number bigint) RETURNS void
+LANGUAGE plpgsql AS $function$
+BEGIN
+  -- Its first run: the key was absent.
+  UPDATE @schema@.once
+     SET state = coalesce(stood_state, '-'), stood_state = NULL,
+         run = CASE WHEN stood_state IS NULL THEN 0 ELSE stood_run END,
+         number = CASE WHEN stood_state IS NULL THEN 0 ELSE stood_number END,
+         kept_until = CASE WHEN stood_state IS NULL THEN clock_timestamp() ELSE stood_until END
+   WHERE key = the_key AND number = its_number AND state = 'P' AND (stood_state IS NOT NULL OR run = 1);
+  IF FOUND THEN PERFORM @schema@.promise(); END IF;
+END
+$function$;
+
+-- Frees one hold of a key whose run has no outcome: the key stays pending. `undoes`: see undo_run().
 CREATE OR REPLACE FUNCTION @schema@.release_key(
   the_key bytea, me bytea, my_number bigint, undoes boolean) RETURNS text
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
@@ -59,16 +73,7 @@ DECLARE
   answer text;
 BEGIN
   answer := @schema@.release_row_run(the_key, me, my_number);
-  IF undoes AND answer IN ('F', 'T', 'X', 'Y') THEN
-    -- Its first run: the key was absent.
-    UPDATE @schema@.once
-       SET state = coalesce(stood_state, '-'), stood_state = NULL,
-           run = CASE WHEN stood_state IS NULL THEN 0 ELSE stood_run END,
-           number = CASE WHEN stood_state IS NULL THEN 0 ELSE stood_number END,
-           kept_until = CASE WHEN stood_state IS NULL THEN clock_timestamp() ELSE stood_until END
-     WHERE key = the_key AND number = my_number AND state = 'P' AND (stood_state IS NOT NULL OR run = 1);
-    IF FOUND THEN PERFORM @schema@.promise(); END IF;
-  END IF;
+  IF undoes AND answer IN ('F', 'T', 'X', 'Y') THEN PERFORM @schema@.undo_run(the_key, my_number); END IF;
   RETURN answer;
 END
 $function$;

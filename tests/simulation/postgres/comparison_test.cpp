@@ -282,15 +282,16 @@ TEST(PostgresComparisonLong, FindsMistakes) {
                                  "release_waits_for_notify",
                                  "own_hold_is_busy",
                                  "undo_leaves_the_key_pending",
+                                 "lapsed_copy_is_left",
                                  "cancel_misses_an_insertion",
                                  "reader_overtakes_a_writer",
                                  "lapsed_reader_excludes",
                                  "one_permit_too_many",
                                  "outcome_recorded_after_the_loss",
-
                                  "sweep_removes_what_is_run",
                                  "forgets_whatever_it_finds",
                                  "two_run_a_key",
+                                 "last_runner_runs_again",
                                  "any_request_is_answered",
                                  "one_is_told_of_an_outcome",
                                  "forgets_numbers_of_removed_keys"}) {

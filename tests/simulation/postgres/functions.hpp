@@ -114,6 +114,8 @@ Task<std::string> waits_already(Session& session, const TakeRequest& request);
 [[nodiscard]] std::string number_words(const Session& session, std::int64_t number);
 /// Gives the only one who shares a name a row of its own.
 Task<void> spread(Session& session, LockTuple& tuple);
+/// A renewal is on disk before its answer leaves.
+void promise_renewal(Session& session);
 /// renew_all.sql. @param ends of owners, keys and readers, in that order; none: all are owners
 Task<std::string> renew_all(Session& session, ShareRenewals all, std::vector<std::int64_t> ends);
 Task<std::string> renew_share(Session& session, const ShareRenewals& asked);
@@ -133,7 +135,9 @@ void remove_shares(Session& session, const std::string& name,
 [[nodiscard]] Moment last_end(const Session& session, const std::string& name, Moment t);
 Task<Value> ask_key(Session& session, const KeyRequest& request);
 Task<std::string> cancel_key(Session& session, const std::string& key, const std::string& attempt,
-                             bool in_doubt);
+                             bool in_doubt, std::int64_t known);
+/// A run that no client knows of.
+Task<void> undo_run(Session& session, const std::string& key, std::int64_t number);
 Task<std::string> conclude_key(Session& session, const KeyConclusion& what);
 Task<bool> conclude_in(Session& session, const KeyConclusion& what);
 Task<void> sweep_on(Session& session, Moment t);

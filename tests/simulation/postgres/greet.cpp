@@ -168,7 +168,8 @@ Task<Rows> call_of_key(Session& session, Statement statement, const std::vector<
     case Statement::cancel_key: {
       const std::string attempt = argument(all, 1).as_bytes();
       const bool in_doubt = argument(all, 2).as_number() != 0;
-      std::string answer = co_await cancel_key(session, key, attempt, in_doubt);
+      const std::int64_t known = argument(all, 3).as_number();
+      std::string answer = co_await cancel_key(session, key, attempt, in_doubt, known);
       co_return timed(session, Value::of(std::move(answer)));
     }
     case Statement::release_key: {

@@ -97,6 +97,19 @@ class KeyQuestions : public Questions {
     return question;
   }
 
+  Question cancel_key() {
+    const Hold its = hold(true);
+    Question question =
+        call("SELECT pg_catalog.statement_timestamp(), " + schema_ + ".cancel_key($1, $2, $3, $4)",
+             {its.name, its.attempt}, {});
+    append(question, chance(30));
+    const std::int64_t known = chance(40) ? -1 : chance(50) ? its.number : 0;
+    question.words += " " + std::to_string(known);
+    question.real_arguments.push_back(std::to_string(known));
+    question.model_arguments.push_back(binary(known));
+    return question;
+  }
+
   Question wake_all() {
     const std::string text = "SELECT " + schema_ +
                              ".wake($1), CASE WHEN pg_catalog.cardinality($2) > 0 THEN " + schema_ +
@@ -159,7 +172,7 @@ class KeyQuestions : public Questions {
             mortise::postgres::fill_in(mortise::postgres::sql::look_key, schema_);
         return call(text, {name()}, {});
       }
-      case 2: return cancel("cancel_key", name(), attempt());
+      case 2: return cancel_key();
       case 3: {
         const Hold its = hold(true);
         Question question = call("SELECT " + schema_ + ".release_key($1, $2, $3, $4)",

@@ -124,7 +124,8 @@ Task<std::string> begin_key(Session& session, const KeyRequest& request) {
     char verdict = verdict_of(session, row, row.kept_until > t || has, lives, request);
     const bool is_mine = runner != nullptr && runner->attempt == request.take.attempt &&
                          runner->number == row.number;
-    if (is_mine && verdict == '+' && row.state != 'P') verdict = 'R';
+    const bool once = !session.db.makes(Mistake::last_runner_runs_again);
+    if (is_mine && verdict == '+' && row.state != 'P' && once) verdict = 'R';
     if (verdict == 'M' || verdict == 'R') {
       const bool locked = co_await ends_without(session, request, shares);
       co_return locked ? std::string("L") : answer_of(shown(session, row, request), lives, verdict);
@@ -189,13 +190,19 @@ Task<Value> ask_key(Session& session, const KeyRequest& request) {
 }
 
 Task<std::string> cancel_key(Session& session, const std::string& key, const std::string& attempt,
-                             bool in_doubt) {
+                             bool in_doubt, std::int64_t known) {
   const std::string name = run_name(key);
   const std::string answer = co_await cancel(session, name, attempt, in_doubt);
   if (answer.starts_with("G")) {
     const KeyRow* const row = session.see<KeyRow>(key);
     if (row == nullptr) throw SqlError("XX000", "the model: somebody runs a key without a record");
     co_return answer + " " + std::to_string(row->run);
+  }
+  if (known >= 0 && answer != "L" && !session.db.makes(Mistake::lapsed_copy_is_left)) {
+    co_await session.step();
+    const LockRow* const row = session.see(name);
+    const bool is_unknown = row != nullptr && row->attempt == attempt && row->number != known;
+    if (is_unknown) co_await undo_run(session, key, row->number);
   }
   if (in_doubt && answer != "L") {
     co_await session.step();

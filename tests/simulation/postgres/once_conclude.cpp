@@ -84,14 +84,8 @@ Task<std::string> conclude_key(Session& session, const KeyConclusion& what) {
   co_return translated(std::move(answer), "FTAXYN", "SUSSUS");
 }
 
-Task<std::string> release_key(Session& session, const std::string& key, const std::string& attempt,
-                              std::int64_t number, bool undoes) {
-  const std::string name = run_name(key);
-  std::string answer = co_await release_row(session, name, attempt, number);
-  const bool was_its = answer == "F" || answer == "T" || answer == "X" || answer == "Y";
-  if (!undoes || !was_its || session.db.makes(Mistake::undo_leaves_the_key_pending)) {
-    co_return answer;
-  }
+Task<void> undo_run(Session& session, const std::string& key, std::int64_t number) {
+  if (session.db.makes(Mistake::undo_leaves_the_key_pending)) co_return;
   co_await session.step();
   const WhereOf<KeyRow> where = [&](const KeyRow& row, const TupleLocks&) {
     return row.number == number && row.state == 'P' && (row.stood.state != 0 || row.run == 1);
@@ -104,6 +98,14 @@ Task<std::string> release_key(Session& session, const std::string& key, const st
     row.kept_until = was_absent ? session.clock() : row.stood.kept_until;
   };
   if (co_await session.update(key, where, set) != nullptr) session.commit_on_disk();
+}
+
+Task<std::string> release_key(Session& session, const std::string& key, const std::string& attempt,
+                              std::int64_t number, bool undoes) {
+  const std::string name = run_name(key);
+  std::string answer = co_await release_row(session, name, attempt, number);
+  const bool was_its = answer == "F" || answer == "T" || answer == "X" || answer == "Y";
+  if (undoes && was_its) co_await undo_run(session, key, number);
   co_return answer;
 }
 

@@ -40,15 +40,19 @@ ShareRenewals part_of(const ShareRenewals& asked, const std::vector<std::int64_t
 
 }  // namespace
 
-Task<std::string> renew(Session& session, const std::vector<std::string>& names,
-                        const std::vector<std::string>& attempts,
-                        const std::vector<std::int64_t>& numbers,
-                        const std::vector<std::int64_t>& leases) {
+void promise_renewal(Session& session) {
   if (session.db.makes(Mistake::renew_not_on_disk)) {
     session.set(Setting::synchronous_commit, "off", true);
   } else {
     session.commit_on_disk();
   }
+}
+
+Task<std::string> renew(Session& session, const std::vector<std::string>& names,
+                        const std::vector<std::string>& attempts,
+                        const std::vector<std::int64_t>& numbers,
+                        const std::vector<std::int64_t>& leases) {
+  promise_renewal(session);
   std::vector<Asked> all;
   for (std::size_t i = 0; i < names.size(); ++i) {
     all.push_back({.name = names[i],
@@ -109,17 +113,22 @@ Task<std::string> renew(Session& session, const std::vector<std::string>& names,
 
 Task<std::string> renew_all(Session& session, ShareRenewals all, std::vector<std::int64_t> ends) {
   const ShareRenewals owners = part_of(all, ends, 0);
-  std::string answers =
-      co_await renew(session, owners.names, owners.attempts, owners.numbers, owners.leases);
+  std::string answers;
+  if (ends.empty() || !owners.names.empty()) {
+    answers = co_await renew(session, owners.names, owners.attempts, owners.numbers, owners.leases);
+  }
   if (ends.empty()) co_return answers;
+  // A function that has no hold is not called, and makes no promise for the others.
   ShareRenewals keys = part_of(all, ends, 1);
   for (std::string& each : keys.names) each = run_name(each);
-  answers += co_await renew(session, keys.names, keys.attempts, keys.numbers, keys.leases);
+  if (!keys.names.empty()) {
+    answers += co_await renew(session, keys.names, keys.attempts, keys.numbers, keys.leases);
+  }
   const ShareRenewals readers = part_of(all, ends, 2);
-  answers += co_await renew_share(session, readers);
+  if (!readers.names.empty()) answers += co_await renew_share(session, readers);
   ShareRenewals permits = part_of(all, ends, 3);
   for (std::string& each : permits.names) each = gate_name(each);
-  answers += co_await renew_share(session, permits);
+  if (!permits.names.empty()) answers += co_await renew_share(session, permits);
   co_return answers;
 }
 

@@ -69,7 +69,7 @@ Task<void> spread(Session& session, LockTuple& tuple) {
 }
 
 Task<std::string> renew_share(Session& session, const ShareRenewals& asked) {
-  session.commit_on_disk();
+  promise_renewal(session);
   std::string answers(asked.names.size(), '0');
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < asked.names.size(); ++i) places.push_back(i);

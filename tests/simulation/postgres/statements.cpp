@@ -91,7 +91,7 @@ StatementTexts::StatementTexts(const std::string& schema) {
   timed("take($1, $2, $3, $4, $5, $6, $7)", Statement::take);
   timed("take_gate($1, $2, $3, $4, $5, $6, $7)", Statement::take_permit);
   timed("cancel($1, $2, $3)", Statement::cancel);
-  timed("cancel_key($1, $2, $3)", Statement::cancel_key);
+  timed("cancel_key($1, $2, $3, $4)", Statement::cancel_key);
   timed("cancel_gate($1, $2, $3)", Statement::cancel_permit);
   call("release($1, $2, $3, $4)", Statement::release);
   call("release_key($1, $2, $3, $4)", Statement::release_key);

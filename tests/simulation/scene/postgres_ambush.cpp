@@ -36,7 +36,10 @@ bool is(PostgresAmbush::Whom whom, Statement statement) {
 }  // namespace
 
 PostgresAmbush::PostgresAmbush(Room& room, PostgresServers& servers, Nanos lease, Nanos end)
-    : room_(room), servers_(servers), patience_(mortise::postgres::patience_for(lease)), end_(end) {
+    : room_(room),
+      servers_(servers),
+      patience_(mortise::postgres::Call::patience_for(lease).usual),
+      end_(end) {
   servers_.each([this](postgres::PostgresModel& model) {
     model.watch_points([this](ConnectionId connection, Statement statement, Point point) {
       return troubles_.empty() ? Nanos(0) : meets(connection, statement, point);
@@ -181,7 +184,7 @@ Nanos PostgresAmbush::slow_down(Trouble& trouble, Statement statement) {
                                                !is(Whom::wakes, statement));
   trouble.released = is(Whom::releases, statement);
   if (trouble.left == 0 && due) {
-    const auto patience = std::max<Nanos>(patience_, mortise::postgres::usual_patience);
+    const auto patience = std::max<Nanos>(patience_, mortise::postgres::Call::usual_patience);
     return std::min(patience + luck_.spread(1ms, 500ms), end_ - room_.world.now());
   }
   if (trouble.left == 0) ++trouble.left;  // not yet

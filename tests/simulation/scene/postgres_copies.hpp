@@ -19,7 +19,7 @@ class PostgresCopies {
  private:
   /// @param takes taking a lock is; else giving it back
   void be_slow(bool takes);
-  void be_quick(const char* what, int most);
+  void be_quick(const char* what, Nanos slow_time, int most);
 
   PostgresTrial& trial_;
   int requests_ = 0;  // for what is slow

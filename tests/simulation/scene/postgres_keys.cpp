@@ -24,6 +24,7 @@ void PostgresKeys::come() {
     }
     conclude_too_late(process, mine, other);
     begin_too_late(process, mine, other);
+    begin_in_an_outage(process, mine, other);
     forget_too_late(process, mine, other);
     disturb_a_run(mine, other);
     run_for_longer_than_kept(mine, other);
@@ -105,36 +106,60 @@ void PostgresKeys::conclude_too_late(const Process& process, mortise::Client& mi
   expect_outcome(its, "second", "somebody who had lost the key has said something of it");
 }
 
-// The server comes to it when the same client has begun and concluded that run: it begins one more,
-// that no client knows of.
+/// The next request to begin a run is lost, and executed a little later.
+/// @param outage so long the client cannot reach the server
+void PostgresKeys::lose_a_begin(const Process& process, Nanos outage) {
+  Room& room = trial_.room();
+  trial_.delay([this, &room, &process, outage, lost = false](ConnectionId id, Statement statement,
+                                                             Point where) mutable {
+    const Connection* const from = room.network.find(id);
+    const bool its = from != nullptr && &from->process() == &process;
+    if (lost || !its || where != Point::begins || statement != Statement::take_key) return Nanos(0);
+    lost = true;
+    room.world.after(Nanos(0), [this, &room, &process, outage, id] {
+      if (Connection* const connection = room.network.find(id)) {
+        const auto keeper = connection->shared_from_this();
+        keeper->cut(true);
+      }
+      if (outage > Nanos(0)) {
+        room.network.part(process, trial_.host(), room.world.now() + outage);
+      }
+    });
+    return late_process;
+  });
+}
+
+// The server comes to it when the same client has begun and concluded that run: it begins none.
 void PostgresKeys::begin_too_late(const Process& process, mortise::Client& mine,
                                   mortise::Client& other) {
-  Room& room = trial_.room();
   mortise::Once key =
       mine.make_once("begun late", {.repeat = mortise::Repeat::always, .wait = 1s, .lease = lease});
   key.begin().succeed("first");
-  trial_.delay(
-      [&room, &process, lost = false](ConnectionId id, Statement statement, Point where) mutable {
-        const Connection* const from = room.network.find(id);
-        const bool its = from != nullptr && &from->process() == &process;
-        if (lost || !its || where != Point::begins || statement != Statement::take_key)
-          return Nanos(0);
-        lost = true;
-        room.world.after(Nanos(0), [&room, id] {
-          if (Connection* const connection = room.network.find(id)) {
-            const auto keeper = connection->shared_from_this();
-            keeper->cut(true);
-          }
-        });
-        return late_process;
-      });
+  lose_a_begin(process, Nanos(0));
   mortise::Run run = key.begin();
   const bool recorded = run && run.succeed("second").state() == KeyState::succeeded;
-  std::this_thread::sleep_for(to_undo_it);
-  trial_.delay({});
-  if (!recorded) return;
   mortise::Once its = other.make_once("begun late", {.wait = at_once, .lease = lease});
-  expect_outcome(its, "second", "a request that came late has begun one more run");
+  for (Nanos slept{}; slept < to_undo_it; slept += a_look) {
+    std::this_thread::sleep_for(a_look);
+    if (recorded) expect_outcome(its, "second", "a request that came late has begun one more run");
+  }
+  trial_.delay({});
+}
+
+// The lease of that run is over before the client can look at it.
+void PostgresKeys::begin_in_an_outage(const Process& process, mortise::Client& mine,
+                                      mortise::Client& other) {
+  mortise::Once key = mine.make_once(
+      "begun in an outage", {.repeat = mortise::Repeat::always, .wait = 1s, .lease = lease});
+  key.begin().succeed("first");
+  lose_a_begin(process, long_outage);
+  std::error_code error;
+  const bool is_begun = static_cast<bool>(key.begin(error));
+  std::this_thread::sleep_for(long_outage + to_undo_it);
+  trial_.delay({});
+  if (is_begun) return;
+  mortise::Once its = other.make_once("begun in an outage", {.wait = at_once, .lease = lease});
+  expect_outcome(its, "first", "a run that no client knows of has ended with its lease");
 }
 
 // The server comes to it when whoever asked has gone, and somebody has run the key once more.

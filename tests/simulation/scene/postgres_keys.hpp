@@ -23,9 +23,12 @@ class PostgresKeys {
   static constexpr auto at_once = 0ms;
   /// A server's process stands still, of which nobody reads any more.
   static constexpr Nanos late_process = 200ms;
-  /// In which a run that nobody knows of is undone.
+  static constexpr Nanos a_look = 100ms;
+  /// The time to undo a run that no client knows of.
   static constexpr Nanos to_undo_it = 3s;
-  /// And nobody waits for it any more.
+  /// Longer than a lease, and than the library asks for a run.
+  static constexpr Nanos long_outage = 8s;
+  /// No caller waits for it any more.
   static constexpr Nanos later_than_a_call = 1500ms;
   static constexpr auto kept_briefly = 1s;
   static constexpr Nanos until_both_wait = 100ms;
@@ -37,6 +40,8 @@ class PostgresKeys {
   void lose_a_conclusion(const Process& process, mortise::Client& mine, postgres::Point point);
   void conclude_too_late(const Process& process, mortise::Client& mine, mortise::Client& other);
   void begin_too_late(const Process& process, mortise::Client& mine, mortise::Client& other);
+  void begin_in_an_outage(const Process& process, mortise::Client& mine, mortise::Client& other);
+  void lose_a_begin(const Process& process, Nanos outage);
   void forget_too_late(const Process& process, mortise::Client& mine, mortise::Client& other);
   void run_for_longer_than_kept(mortise::Client& mine, mortise::Client& other);
   void disturb_a_run(mortise::Client& mine, mortise::Client& other);

@@ -279,7 +279,7 @@ class PostgresStand final : public Stand {
     servers_.primary().set_standby_gone(true);
     // For as long as there is time, often: what a client does each second adds up. Or for as long
     // as it takes until a client no longer waits for the answer; and then it works again.
-    const Nanos patience = mortise::postgres::patience_for(plan_.lease);
+    const Nanos patience = mortise::postgres::Call::patience_for(plan_.lease).usual;
     length = random.chance(0.3) ? length : patience + random.spread(1ms, 500ms);
     length = random.chance(0.3) ? plan_.storm : length;
     length = std::min(length, plan_.storm - room_.world.now());

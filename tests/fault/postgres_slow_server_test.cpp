@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+// Goal: a server that needs long to begin each statement grants locks, and their holds are renewed.
+// Method: a proxy that delays what goes through, as a busy pooler does.
+#include "fault/postgres_fixture.hpp"
+
+#include <chrono>
+#include <memory>
+#include <ostream>
+
+namespace mortise::fault {
+namespace {
+
+using Duration = std::chrono::milliseconds;
+
+struct Slow {
+  Duration begins_after{};
+  std::chrono::seconds lease{};
+  friend std::ostream& operator<<(std::ostream& out, const Slow& slow) {
+    return out << slow.begins_after.count() << " ms";
+  }
+};
+
+class PostgresSlowServer : public PostgresTest, public ::testing::WithParamInterface<Slow> {};
+
+// Each statement takes longer than the second after which a request counts as lost on a fast
+// connection, and by then it was void.
+// Promise: L8
+TEST_P(PostgresSlowServer, GrantsALockAndRenewsIt) {
+  Proxy proxy(server().port(), {.protocol = test::ProxyProtocol::postgres});
+  const auto record = std::make_shared<Record>();
+  Client mine(PostgresServer::url_by(proxy.port()), {.observer = record});
+  Lock before = mine.make_lock("before");
+  ASSERT_TRUE(before.try_lock_for(patience));
+  before.unlock();
+  proxy.delay(GetParam().begins_after, GetParam().begins_after, Proxy::Direction::to_server);
+  Lock lock = mine.make_lock("a", {.lease = GetParam().lease});
+  ASSERT_TRUE(lock.try_lock_for(20s));
+  ASSERT_TRUE(record->told(Record::Kind::renewed, 1));
+  EXPECT_FALSE(lock.lost().stop_requested());
+  EXPECT_TRUE(is_held("a"));
+  lock.unlock();  // the caller does not wait for so late an answer
+  EXPECT_TRUE(eventually([&] { return !is_held("a"); }));
+}
+
+INSTANTIATE_TEST_SUITE_P(Delays, PostgresSlowServer,
+                         ::testing::Values(Slow{.begins_after = 1'500ms, .lease = 15s},
+                                           Slow{.begins_after = 3s, .lease = 24s}));
+
+}  // namespace
+}  // namespace mortise::fault
