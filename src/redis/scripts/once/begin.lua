@@ -5,8 +5,9 @@
 -- The hash of a key has the `number` of its last grant, and while it runs `owner`, `ms` and `label`. Its record is
 -- `run`, the number of the last run, `print`, its fingerprint, and `till`, the moment at which the record is
 -- forgotten. The last conclusion is `outcome` (Y succeeded, F failed), `result`, and `outcome_of`, the number of its
--- grant. It stands if `outcome_of` is the number of the last grant. Otherwise the key is pending, and `outcome_run` is
--- the run of that conclusion, and `outcome_till` the moment at which it would have been forgotten.
+-- grant. It stands if `outcome_of` is the number of the last grant, or if `stands` is: then the last run was undone.
+-- Otherwise the key is pending, and `outcome_run` is the run of that conclusion, and `outcome_till` the moment at which
+-- it would have been forgotten.
 --
 -- KEYS  1 the key
 -- ARGV  1 attempt    2 void: a moment of this server's clock, in us    3 lease in ms    4 label
@@ -23,21 +24,21 @@ local key, me, letter, print = KEYS[1], ARGV[1], ARGV[5], ARGV[7]
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 if now > tonumber(ARGV[2]) then return {'void', now} end
-local owner, ms, number, label, run, its_print, till, concluded, last_of, last_run, crowd, result = unpack(redis.call(
-  'HMGET', key, 'owner', 'ms', 'number', 'label', 'run', 'print', 'till', 'outcome', 'outcome_of', 'outcome_run', 'crowd',
-  'result'))
+local owner, ms, number, label, run, its_print, till, concluded, last_of, stands, last_run, crowd, result = unpack(
+  redis.call('HMGET', key, 'owner', 'ms', 'number', 'label', 'run', 'print', 'till', 'outcome', 'outcome_of', 'stands',
+  'outcome_run', 'crowd', 'result'))
 local ends, first, apart = ms and number + ms * 1000, nil, nil
 local held = ends and ends > now
 local arrives = string.sub(ARGV[8], 2) == 'a'
 if held and owner == me then return {'granted', now, number + 0, ends - now, run + 0} end
 
 local known = run and (held or tonumber(till) > now)
-local outcome = known and last_of == number and concluded
+local outcome = known and (last_of == number or stands == number) and concluded
 local answers = known and concluded and (letter == 'n' or (letter == 'f' and concluded == 'Y'))
 local answer
 if known and print ~= its_print then
   local state = outcome == 'Y' and 'succeeded' or outcome == 'F' and 'failed' or 'pending'
-  answer = {'recorded', now, state, run + 0, number + 0, held and 1 or 0, its_print, ''}
+  answer = {'recorded', now, state, run + 0, (outcome and last_of or number) + 0, held and 1 or 0, its_print, ''}
 elseif answers and ((outcome and not held) or last_of == ARGV[9]) then
   -- The outcome stands, or a message has named it, even if the key is run again by now.
   local state = concluded == 'Y' and 'succeeded' or 'failed'
@@ -99,7 +100,7 @@ redis.call('HSET', key, 'owner', me, 'ms', string.format('%.0f', ARGV[3] - ahead
   'label', ARGV[4], 'run', string.format('%.0f', run), 'print', print,
   'till', string.format('%.0f', now + ARGV[6] * 1000))
 if concluded and not known then
-  redis.call('HDEL', key, 'outcome', 'outcome_of', 'outcome_run', 'outcome_till', 'result')
+  redis.call('HDEL', key, 'outcome', 'outcome_of', 'stands', 'outcome_run', 'outcome_till', 'result')
 end
 -- A number that lies ahead of the clock is remembered until the clock has come there.
 redis.call('PEXPIRE', key, string.format('%.0f', math.max(ARGV[6] + 0, ARGV[3] + ARGV[10]) + ahead))

@@ -9,12 +9,12 @@
 local key = KEYS[1]
 local time = redis.call('TIME')
 local now, clock = time[1] * 1000000 + time[2], time[1] .. string.sub('00000' .. time[2], -6)
-local owner, ms, number, label, run, till, last, last_of, crowd = unpack(redis.call('HMGET', key, 'owner', 'ms',
-  'number', 'label', 'run', 'till', 'outcome', 'outcome_of', 'crowd'))
+local owner, ms, number, label, run, till, last, last_of, stands, crowd = unpack(redis.call('HMGET', key, 'owner', 'ms',
+  'number', 'label', 'run', 'till', 'outcome', 'outcome_of', 'stands', 'crowd'))
 local ends, first, apart, place, many, arrives = ms and number + ms * 1000, nil, nil, '', 0, ARGV[2] == 'a'
 local held = ends and ends > now
 if held and owner == ARGV[1] then return {'granted', now, number + 0, ends - now, run + 0} end
-local outcome = last_of == number and till and tonumber(till) > now and last
+local outcome = (last_of == number or stands == number) and till and tonumber(till) > now and last
 if crowd then
   local queue, waiters = key .. ':queue', key .. ':waiters'
   redis.pcall('ZREM', queue, 'f' .. ARGV[1], 'n' .. ARGV[1], 'a' .. ARGV[1])

@@ -24,7 +24,7 @@ if letter == 'U' then
   redis.call('HDEL', key, '-') -- see key_waiters.lua
   local run, last_run, last_till = unpack(redis.call('HMGET', key, 'run', 'outcome_run', 'outcome_till'))
   if last and last_till and run - last_run == 1 then
-    redis.call('HSET', key, 'run', last_run, 'outcome_of', number, 'till', last_till)
+    redis.call('HSET', key, 'run', last_run, 'stands', number, 'till', last_till)
     redis.call('HDEL', key, 'outcome_run', 'outcome_till')
     redis.call('PEXPIRE', key, string.format('%.0f', math.max(math.ceil((last_till - now) / 1000), ARGV[6] + 0) +
       math.max(0, math.ceil((number - now) / 1000))))
@@ -33,7 +33,7 @@ if letter == 'U' then
 elseif number + ms * 1000 <= now then
   word = 'lapsed'
 elseif letter ~= '' then
-  outcome = letter
+  outcome, last_of = letter, number
   redis.call('HSET', key, 'outcome', letter, 'outcome_of', number, 'result', ARGV[5], 'till',
     string.format('%.0f', now + ARGV[4] * 1000))
   local ahead = math.max(0, math.ceil((number - now) / 1000)) -- see begin.lua

@@ -11,7 +11,7 @@ local time = redis.call('TIME')
 local now, clock = time[1] * 1000000 + time[2], time[1] .. string.sub('00000' .. time[2], -6)
 local owner, ms, number, crowd = unpack(redis.call('HMGET', key, 'owner', 'ms', 'number', 'crowd'))
 local held, first, apart, place = ms and number + ms * 1000 > now, nil, nil, ''
-local outcome = false -- the last one is of an earlier grant, and answers nobody
+local outcome, last_of = false, nil -- the last one is of an earlier grant, and answers nobody
 if not held or number ~= ARGV[1] then return {'none', now} end
 local queue, waiters, attempt, arrives = key .. ':queue', key .. ':waiters', owner, ARGV[2] == 'a'
 held = false

@@ -10,8 +10,8 @@
 -- In a cluster the slot of a key may be on its way to another server, key by key. Then the queue may be there already.
 -- A queue of another type, which other software has put there, counts as empty.
 -- The server that it comes to does not refuse commands about the keys that it does not have: they are empty there.
--- Before: key, now, clock, queue, waiters, held, outcome (Y, F or false), number as text, place (the caller's member),
---   arrives: the slot of the key is on its way to this server.
+-- Before: key, now, clock, queue, waiters, held, outcome (Y, F or false), last_of: the number of that outcome, as text,
+--   place (the caller's member), arrives: the slot of the key is on its way to this server.
 -- After: first: the member that is to run the key next (while it is held, the first one that is alive);
 --   apart: the queue may be at another server.
 local line, attempts, gone, silent = redis.pcall('ZRANGE', queue, '0', held and '7' or '255'), {}, {}, {}
@@ -29,7 +29,7 @@ for i, each in ipairs(line) do
   if each == place then
     first = first or each
   elseif answered or silence > 3000000 then
-    if answered then redis.pcall('PUBLISH', inbox, 'D ' .. attempt .. ' ' .. number .. ' ' .. key) end
+    if answered then redis.pcall('PUBLISH', inbox, 'D ' .. attempt .. ' ' .. last_of .. ' ' .. key) end
     gone[#gone + 1], silent[#silent + 1] = each, attempt
   elseif held then
     first = first or each
