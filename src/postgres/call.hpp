@@ -115,19 +115,19 @@ struct Call {
   };
   /// Twice what the library waits before it asks again: a statement waits for a disk, and another
   /// connection costs the server a process.
-  [[nodiscard]] static Patience patience_for(core::Nanos lease) noexcept {
-    return {std::min<core::Nanos>(usual_patience, 2 * core::command_timeout(lease)),
-            core::longest_command(lease)};
+  [[nodiscard]] static Patience patience_for(core::Nanos of_lease) noexcept {
+    return {std::min<core::Nanos>(usual_patience, 2 * core::command_timeout(of_lease)),
+            core::longest_command(of_lease)};
   }
   static constexpr std::chrono::seconds usual_patience{1};
   [[nodiscard]] Patience patience() const noexcept {
-    core::Nanos lease = core::longest_lease;
+    core::Nanos shortest = core::longest_lease;
     if (kind == Kind::wake) return {longest_chore, longest_chore};
-    if (kind == Kind::acquire || kind == Kind::cancel) lease = acquisition().request().lease;
+    if (kind == Kind::acquire || kind == Kind::cancel) shortest = acquisition().request().lease;
     if (kind == Kind::renew) {
-      for (const Renewal::Item& item : renewal().items()) lease = std::min(lease, item.lease);
+      for (const Renewal::Item& item : renewal().items()) shortest = std::min(shortest, item.lease);
     }
-    return patience_for(lease);
+    return patience_for(shortest);
   }
   /// @return until when it may take effect, if it is lost at that moment.
   [[nodiscard]] remote::VoidMoment void_moment(Instant now) const noexcept {
