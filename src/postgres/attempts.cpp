@@ -19,9 +19,9 @@ constexpr std::uint64_t any_connection = 1;
 
 template <class Event>
 auto Attempts::on_waiter(const AttemptId& attempt, Event event) {
-  using Result = std::invoke_result_t<Event&, Waiter&>;
+  using Returned = std::invoke_result_t<Event&, Waiter&>;
   return on(attempt,
-            [&](Entry& entry) { return entry.more != nullptr ? event(*entry.more) : Result(); });
+            [&](Entry& entry) { return entry.more != nullptr ? event(*entry.more) : Returned(); });
 }
 
 bool Attempts::wanted(const Operation& operation) {
