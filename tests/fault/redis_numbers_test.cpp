@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Goal: each way to get a lock gives a number above the last one, although the server's clock has
-// stepped back (S2), and whoever is told of a grant is told that number. Method: scripts on a lock
-// whose last owner came when the clock was decades ahead.
+// stepped back (S2), and whoever is told of a grant is told that number. A lease counts from the
+// clock even if the number is ahead of the clock (S1, L1). Method: scripts on a lock whose last
+// owner came when the clock was decades ahead.
 #include "fault/redis_script.hpp"
 
 namespace mortise::fault {
@@ -20,6 +21,36 @@ class RedisNumbers : public RedisScriptTest {
     ASSERT_TRUE(push);
     EXPECT_THAT(push->items.back().text,
                 HasSubstr("G " + attempt('b') + " " + std::to_string(number) + " "));
+  }
+  /// A lock that was freed after the grant of this number.
+  void free_after(std::uint64_t last) {
+    server().talk().expect_ok({"DEL", at_});
+    ASSERT_EQ(acquire('a'), "granted");
+    ASSERT_EQ(release(), "freed");
+    set("number", std::to_string(last));
+  }
+  /// A hold of 'a' with this number, which lasts for hours, and 'b' behind it.
+  void hold_with(std::uint64_t number) {
+    server().talk().expect_ok({"DEL", at_, at_ + ":queue", at_ + ":waiters"});
+    ASSERT_EQ(acquire('a', {.lease = 24 * hour}), "granted");
+    set("number", std::to_string(number));
+    ASSERT_EQ(acquire('b'), "queued");
+  }
+  /// The lease of 'a' ended a second ago. Its hash is as the grant wrote it.
+  void outlast() {
+    set("number", std::to_string(server_time() - 31'000'000));
+    ASSERT_EQ(get("ms"), "30000");
+  }
+  /// 'a' no longer holds the lock, and the next client takes it.
+  void expect_over() {
+    EXPECT_FALSE(holds('a')) << "from the number " << number() << " on, for ms: " << get("ms");
+    EXPECT_EQ(acquire('z', {.waits = false}), "granted");
+  }
+  /// @param own as for acquire.lua
+  RedisAnswer read(char client, const std::string& own = {}) {
+    RedisTalk::Command words = asking(attempt(client), {.waits = false}, 'r');
+    words.push_back(own);
+    return call(redis::scripts::acquire, words);
   }
 };
 
@@ -100,6 +131,126 @@ TEST_F(RedisNumbers, AreNoReasonToBelieveInALongerLeaseThanWasAskedFor) {
   const auto valid = locked.get();
   EXPECT_GT(valid, 1s);
   EXPECT_LE(valid, 5s);
+}
+
+// Promise: S1, L1
+TEST_F(RedisNumbers, AheadOfTheClockDoNotProlongAGrant) {
+  for (const std::uint64_t last : last_numbers()) {
+    for (const bool looks_at_other_keys : {false, true}) {
+      ASSERT_NO_FATAL_FAILURE(free_after(last));
+      if (looks_at_other_keys) set("crowd", "0");
+      const RedisAnswer answer = call(redis::scripts::acquire, asking(attempt('b'), {}, 'w'));
+      ASSERT_EQ(word_of(answer), "granted");
+      expect_lease(answer, 30'000);
+      EXPECT_GT(number(), last);
+    }
+  }
+}
+
+// A waiter has 2 s to confirm that it is alive.
+// Promise: S1, L1
+TEST_F(RedisNumbers, AheadOfTheClockDoNotProlongAHandOver) {
+  RedisTalk hears = listen("b");
+  for (const std::uint64_t last : last_numbers()) {
+    for (const bool looks_at_other_keys : {false, true}) {
+      ASSERT_NO_FATAL_FAILURE(hold_with(last));
+      if (looks_at_other_keys) set("last", "1");
+      const RedisAnswer answer = call(redis::scripts::release, releasing(hold()));
+      ASSERT_EQ(word_of(answer), "freed");
+      ASSERT_TRUE(holds('b'));
+      expect_lease(answer, 2'000);
+    }
+    ASSERT_NO_FATAL_FAILURE(hold_with(last));
+    lapse();
+    const RedisAnswer tried =
+        call(redis::scripts::acquire, asking(attempt('z'), {.waits = false}, 'w'));
+    ASSERT_EQ(word_of(tried), "busy");
+    ASSERT_TRUE(holds('b'));
+    expect_lease(tried, 2'000);
+    ASSERT_NO_FATAL_FAILURE(hold_with(last));
+    const RedisAnswer forced = call(redis::scripts::force_release, {hold().number, life_of_next});
+    ASSERT_EQ(word_of(forced), "freed");
+    ASSERT_TRUE(holds('b'));
+    expect_lease(forced, 2'000);
+  }
+}
+
+// Promise: S1, L1
+TEST_F(RedisNumbers, AheadOfTheClockDoNotProlongASuccessor) {
+  for (const std::uint64_t last : last_numbers()) {
+    server().talk().expect_ok({"DEL", at_});
+    ASSERT_EQ(acquire('a', {.lease = 24 * hour}), "granted");
+    set("number", std::to_string(last));
+    RedisTalk::Command words = releasing(hold());
+    const RedisTalk::Command successor = asking(attempt('b'), {}, 'w');
+    words.insert(words.end(), successor.begin(), successor.end());
+    const RedisAnswer answer = call(redis::scripts::release, words);
+    ASSERT_EQ(word_of(answer), "freed");
+    ASSERT_EQ(word_of(answer.items.at(2)), "granted");
+    ASSERT_TRUE(holds('b'));
+    expect_lease(answer, 30'000);
+  }
+}
+
+// Promise: S1, L1
+TEST_F(RedisNumbers, DoNotMoveTheEndOfARenewedLease) {
+  for (const std::uint64_t its : last_numbers()) {
+    server().talk().expect_ok({"DEL", at_});
+    ASSERT_EQ(acquire('a', {.lease = 24 * hour}), "granted");
+    set("number", std::to_string(its));
+    const RedisAnswer answer =
+        call(redis::scripts::renew, {"3600000", "1", attempt('a'), hold().number, "40000"});
+    ASSERT_EQ(answer.items.at(2).integer, 1);
+    expect_lease(answer, 40'000);
+  }
+}
+
+// The lease of 'a' would count from the reader's number.
+// Promise: L1
+TEST_F(RedisNumbers, OfAReaderDoNotReviveALapsedHold) {
+  ASSERT_EQ(acquire('a'), "granted");
+  ASSERT_NO_FATAL_FAILURE(outlast());
+  ASSERT_EQ(word_of(read('b')), "granted");
+  EXPECT_FALSE(holds('a'));
+  EXPECT_EQ(word_of(read('c')), "granted") << "beside 'b'";
+  for (const char reader : {'b', 'c'}) {
+    const std::string its =
+        server().talk().expect_ok({"HGET", at_ + ":notes", attempt(reader)}).text;
+    ASSERT_EQ(release_of({attempt(reader), its}), "freed");
+  }
+  expect_over();
+}
+
+// Promise: L1
+TEST_F(RedisNumbers, OfAReleaseByForceDoNotReviveALapsedHold) {
+  ASSERT_EQ(acquire('a'), "granted");
+  ASSERT_EQ(word_of(read('b', attempt('a'))), "granted") << "beside its own client's hold";
+  ASSERT_NO_FATAL_FAILURE(outlast());
+  const std::string its = server().talk().expect_ok({"HGET", at_ + ":notes", attempt('b')}).text;
+  ASSERT_EQ(force(its), "freed");
+  ASSERT_GT(number(), std::stoull(its));
+  expect_over();
+}
+
+// Promise: L1
+TEST_F(RedisNumbers, OfAReleaseByForceOfRedissonDoNotReviveALapsedHold) {
+  ASSERT_EQ(acquire('a'), "granted");
+  ASSERT_NO_FATAL_FAILURE(outlast());
+  const std::string theirs = "5e1f0000-0000-4000-8000-100000000001:1";
+  server().talk().expect_ok({"HSET", "a", theirs, "1"});
+  const std::uint64_t before = number();
+  ASSERT_EQ(force("-" + std::to_string(before) + " " + theirs, true), "freed");
+  ASSERT_GT(number(), before);
+  expect_over();
+}
+
+// Promise: L1
+TEST_F(RedisNumbers, OfAReleaseByForceDoNotReviveItsHold) {
+  ASSERT_NO_FATAL_FAILURE(hold_ahead());
+  ASSERT_EQ(cancel('b'), "busy");
+  ASSERT_EQ(force_holder(), "freed");
+  ASSERT_EQ(number(), ahead + 1);
+  expect_over();
 }
 
 TEST_F(RedisNumbers, AreThoseOfTheHandOverThatIsTold) {

@@ -318,6 +318,27 @@ TEST_F(RedisOnce, OfAStrangerIsLeftAlone) {
   }
 }
 
+// The lease of a run counts from the clock, even if the number of the run is ahead of the clock.
+// Promise: S1, L1
+TEST_F(RedisOnce, IsRunForItsLeaseWhenTheClockSteppedBack) {
+  for (const std::uint64_t last : last_numbers()) {
+    server().talk().expect_ok({"DEL", at()});
+    ASSERT_EQ(run('a'), 1U);
+    ASSERT_EQ(give_back(), "freed");
+    set("number", std::to_string(last));
+    const RedisAnswer begun = server().talk().expect_ok(begin_words('b', {}));
+    ASSERT_EQ(word_of(begun), "granted");
+    EXPECT_GT(number(), last);
+    expect_lease(begun, 30'000);
+    const RedisAnswer renewed =
+        call(redis::scripts::renew, {"3600000", "1", attempt('b'), hold().number, "40000"});
+    ASSERT_EQ(renewed.items.at(2).integer, 1);
+    expect_lease(renewed, 40'000);
+    lapse();
+    EXPECT_EQ(run('c'), 3U);
+  }
+}
+
 TEST_F(RedisOnce, IsRenewedAsALockIs) {
   ASSERT_EQ(run('a'), 1U);
   const Held its{attempt('a'), std::to_string(number())};

@@ -182,6 +182,19 @@ class RedisScriptTest : public RedisTest {
   [[nodiscard]] bool lasts(std::int64_t lease) {
     return end() == static_cast<std::int64_t>(number()) + lease * 1'000;
   }
+  /// Checks when the hold ends: `lease` ms after the moment of this answer, or less than 1 ms
+  /// later.
+  void expect_lease(const RedisAnswer& answer, std::int64_t lease) {
+    const std::int64_t moment = answer.items.at(1).integer;
+    EXPECT_GE(end() - moment, lease * 1'000) << "in us, with the number " << number();
+    EXPECT_LT(end() - moment, lease * 1'000 + 1'000) << "in us, with the number " << number();
+  }
+  /// @return numbers that the last grant may have: of an hour ago, and if the server's clock has
+  /// stepped back by 10 s or by decades since that grant.
+  [[nodiscard]] std::vector<std::uint64_t> last_numbers() {
+    const auto now = static_cast<std::uint64_t>(server_time());
+    return {now - 3'600'000'000, now + 10'000'000, ahead};
+  }
   /// The lock was taken by this client when the server's clock was far ahead.
   void set_ahead(char client) {
     set("owner", attempt(client));
