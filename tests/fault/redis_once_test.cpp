@@ -339,6 +339,21 @@ TEST_F(RedisOnce, IsRunForItsLeaseWhenTheClockSteppedBack) {
   }
 }
 
+// The release raises the number. The lease of 'a' would count from there.
+// Promise: L1
+TEST_F(RedisOnce, IsFreeAfterAReleaseByForce) {
+  ASSERT_EQ(run('a'), 1U);
+  for (const std::uint64_t its : {number(), ahead}) {
+    set("number", std::to_string(its));
+    ASSERT_EQ(word_of(call(redis::scripts::once::force_release, {std::to_string(its)})), "freed");
+    EXPECT_GT(number(), its);
+    EXPECT_FALSE(has("ms"));
+    EXPECT_FALSE(recall().held);
+    EXPECT_EQ(recall().state, KeyState::pending);
+    ASSERT_GT(run('b'), 1U);
+  }
+}
+
 TEST_F(RedisOnce, IsRenewedAsALockIs) {
   ASSERT_EQ(run('a'), 1U);
   const Held its{attempt('a'), std::to_string(number())};
