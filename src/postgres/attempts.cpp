@@ -68,6 +68,10 @@ bool Attempts::answered(const Operation& operation, bool stays) {
   return on(operation->request().attempt, arrive).value_or(true);
 }
 
+void Attempts::not_read(const AttemptId& attempt) noexcept {
+  on_waiter(attempt, [](Waiter& waiter) { waiter.arrive(); });
+}
+
 void Attempts::unanswered(const Operation& operation, const remote::VoidMoment& moment,
                           Instant due) noexcept {
   on_waiter(operation->request().attempt, [](Waiter& waiter) { waiter.arrive(); });

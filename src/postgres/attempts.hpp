@@ -38,6 +38,8 @@ class Attempts final : private SharedByAttempts, public remote::Courses<Waiter> 
   /// A request for it was answered. @param stays it may have something at the server
   /// @return true if the attempt is over
   bool answered(const Operation& operation, bool stays);
+  /// A request for it was answered, and there was no memory to read the answer.
+  void not_read(const AttemptId& attempt) noexcept;
   /// The connection broke before the answer. @param due see Courses::request_lost()
   void unanswered(const Operation& operation, const remote::VoidMoment& moment,
                   Instant due) noexcept;

@@ -113,7 +113,8 @@ void PostgresBackend::cancel(const std::shared_ptr<Acquisition>& operation) {
   }
   if (!attempts_.cancelled(operation)) {
     operation->busy(operation->holder());  // nothing of it is at the server, or under way
-    return;
+    // A notification may have asked for it in between. If that request is lost, a look is due.
+    return over(operation->request().attempt);
   }
   begin(Call::Kind::cancel, operation);
 }

@@ -148,6 +148,8 @@ void PostgresBackend::lost_commands(const ServerError& why, bool was_up, Flights
   }
   if (!others) {
     steps.make([&] { tell_who_waits(why.failure, final); });
+    // Its looks were dropped, and begin again with the next connection.
+    if (attempts_.is_any_pending(now)) steps.make([this] { pool_->want(false); });
   } else {
     steps.make([this] { look_at_lost(); });
   }
@@ -193,9 +195,13 @@ void PostgresBackend::untold(Flights answered) noexcept {
     if (flight.kind == Call::Kind::wake) continue;  // of what was freed since the next one tells
     if (flight.kind == Call::Kind::release || flight.kind == Call::Kind::conclude) {
       note_lost_release(flight);
-    } else if (flight.kind == Call::Kind::acquire && flight.operation->done()) {
-      // It may have been granted what nobody wants any more, and could not be given back.
-      flight.kind = Call::Kind::cancel;
+    } else if (flight.kind == Call::Kind::acquire) {
+      attempts_.not_read(*flight.attempt());
+      if (flight.operation->done()) {
+        // It may have been granted what nobody wants any more, and could not be given back.
+        attempts_.may_hold(flight.shared_acquisition(), flight.void_moment(clock_->now()));
+        flight.kind = Call::Kind::cancel;
+      }
     }
     keep(std::move(alone));
   }

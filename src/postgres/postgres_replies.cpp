@@ -120,9 +120,11 @@ void PostgresBackend::refused(const Call& call, const PqError& error) {
   const ServerError meaning = server_error(where_, error);
   if (call.kind == Call::Kind::wake) return wake(bell_.told());  // who waits looks by time
   const bool final = meaning.kind == ServerError::Kind::final;
-  const remote::Fate fate = remote::fate_of_refused(call.purpose(), final);
-  if (error.state == lock_timed_out &&
-      (fate != remote::Fate::fail || call.kind == Call::Kind::force)) {
+  // A forced release is repeated until its caller's time is over.
+  const bool is_repeated = call.kind == Call::Kind::force && !final;
+  const remote::Fate fate =
+      is_repeated ? remote::Fate::later : remote::fate_of_refused(call.purpose(), final);
+  if (error.state == lock_timed_out && fate != remote::Fate::fail) {
     // A lock was only waited for too long: see sql/take.sql.
     call.operation->trouble(meaning.failure);
     again_soon(call);
