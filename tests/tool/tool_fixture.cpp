@@ -107,7 +107,7 @@ void put_behind(pid_t first, pid_t last) {
     EXPECT_EQ(::sched_setaffinity(pid, sizeof one, &one), 0);
   }
   // On a busy machine, a process under SCHED_IDLE hardly runs.
-  EXPECT_EQ(::setpriority(PRIO_PROCESS, static_cast<id_t>(last), 19), 0);
+  EXPECT_EQ(::setpriority(PRIO_PROCESS, static_cast<id_t>(last), 10), 0);
 }
 
 void put_back(pid_t pid) {

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdlib>
 #include <filesystem>
@@ -19,6 +20,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace mortise::base {
@@ -198,6 +200,12 @@ TEST(NameLookups, WhatAWithdrawnQuestionHangsInServesTheNextOne) {
 TEST(NameLookups, AnAnswerThatComesTooLateServesTheNextQuestion) {
   NameService service;
   const auto lookups = service.lookups();
+  // Threads of earlier tests may still be about to end.
+  ASSERT_TRUE(eventually([] {
+    const std::ptrdiff_t before = threads_now();
+    std::this_thread::sleep_for(100ms);
+    return threads_now() == before;
+  }));
   hang_in_vain(service, lookups);
   const std::ptrdiff_t hanging = threads_now();
   service.let_go();
