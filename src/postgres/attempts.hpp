@@ -13,7 +13,7 @@
 
 namespace mortise::postgres {
 
-/// What the attempts of a client share. The waiters use it when they end.
+/// All attempts of a client share this. A waiter removes itself from it when the waiter ends.
 struct SharedByAttempts {
   std::mutex mutex{};
   Waiter::Names names{};

@@ -301,7 +301,7 @@ void Connection::receive() {
 
 /// Of the answers, the last one that has the server's clock; and one round trip for all of them.
 void Connection::read_time_locked(const Flights& done, bool late, Instant now) noexcept {
-  // What tells waits for other clients of the server.
+  // A statement that notifies other clients may wait for their commits.
   const auto last = std::find_if(done.rbegin(), done.rend(),
                                  [](const Flight& each) { return each.kind != Call::Kind::wake; });
   if (last == done.rend()) return;

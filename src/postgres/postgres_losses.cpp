@@ -174,7 +174,8 @@ bool PostgresBackend::leaves(const Call& call, const Failure& why, bool final, b
       call.operation->trouble(why);
       call.renewal().answered();
       return true;
-    // Only the attempts that have asked: the others may be thousands, and are told of their names.
+    // This loss concerns only attempts that have asked. Notifications wake the others, of which
+    // there may be thousands.
     case remote::Fate::drop:
       if (call.purpose() == remote::Purpose::look) attempts_.look_failed(*call.attempt());
       return call.purpose() != remote::Purpose::take;

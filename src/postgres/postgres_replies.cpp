@@ -189,7 +189,7 @@ void PostgresBackend::answered_attempt(const Call& call, std::optional<Answer> r
       read && read->holder && read->holder->mode == Mode::shared && request.mode == Mode::exclusive;
   const bool stays =
       call.executed || !read || read->kind == Answer::Kind::granted || keeps_readers_out;
-  // What is being taken back waits for the answer to that.
+  // An attempt that is being cancelled waits for the answer to its cancel.
   const bool is_over =
       call.kind == Call::Kind::acquire && attempts_.answered(call.shared_acquisition(), stays);
   if (!read) return nonsense(call);

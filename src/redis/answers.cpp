@@ -21,7 +21,7 @@
 namespace mortise::redis {
 namespace {
 
-// What is granted of a key has the number of its run, and a record is one of a key.
+// A grant of a key has the number of its run. Only a key has a record.
 bool fits(const Call& call, const Answer& answer) {
   const bool once = call.mode() == Mode::once;
   switch (answer.kind) {
@@ -137,8 +137,8 @@ void Answers::look(Server& server, const Call& call, const Answer& answer) {
   if (answer.kind != Answer::Kind::granted) return parts_.attempts.settle(call.attempt());
   const Acquisition& operation = call.acquisition();
   if (parts_.gate != nullptr && !operation.done()) {
-    // It waits for the replicas' word, which this thread may have to read; or there was no memory
-    // to ask them. Or it is being asked for anew, and that answer is to tell of the same hold.
+    // The grant waits for the replicas, whose answer this thread may have to read. Or there was no
+    // memory to ask them. Or the client asks again, and the next answer has the same hold.
     const std::uint64_t number = parts_.attempts.number_of(call.attempt());
     if (number == answer.number) {
       grants_.answered(server, call.shared_acquisition(), call.asked, answer);
@@ -328,7 +328,7 @@ void Answers::refused(Server& server, const Call& call, const Reply& reply) {
     return server.commands().drop(error.failure);
   }
   if (call.kind == Call::Kind::renew && renews_apart(call, reply.text)) return;
-  // What is written needs memory, and whoever has it written can do without, or say it again.
+  // A conclusion needs memory at the server. Its caller gets the error, and can repeat it.
   const bool unwritten = call.kind == Call::Kind::release && call.releasing().conclusion() &&
                          error.failure.code == Errc::exhausted;
   const bool final = error.kind == ServerError::Kind::final || unwritten;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a server answers to calls, and what that makes of requests.
+// Turns the answers of a server into results of requests.
 #pragma once
 
 #include "redis/grants.hpp"
@@ -17,8 +17,8 @@ class Answers {
   /// @param parts, grants outlive it
   Answers(Parts& parts, Grants& grants) : parts_(parts), grants_(grants) {}
 
-  /// As of Connection::User. What attempts hold is recorded before anything else is read: a waiter
-  /// may get a push as well, before or after this reply.
+  /// See Connection::User. Records a grant before the connection reads anything else, because the
+  /// waiter may get a push about it before or after this reply.
   void matched(Server& server, const Call& call, const Reply& reply, Instant now);
   void answered(Server& server, const Call& call, const Reply& reply);
   /// It is known by now whether that server has an inbox, for which checks wait.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// In a cluster: how waiters get to know. Each name has a channel in its slot, so that it goes with
+// Notifies the waiters of a cluster. Each name has a channel in its slot, so the channel moves with
 // the slot.
 #pragma once
 
@@ -18,9 +18,9 @@ class ClusterInboxes {
   ClusterInboxes(Parts& parts, Cluster& cluster, SlotSurvey& survey)
       : parts_(parts), cluster_(cluster), survey_(survey) {}
 
-  /// An attempt waits in a queue there. It stands in the queue before anybody listens for its name,
-  /// and what it is told until then reaches nobody. So it asks once more when the server has
-  /// confirmed.
+  /// An attempt waits in a queue at that server. It joins the queue before the client listens to
+  /// the channel of the name, so a message may be lost. The attempt asks again when the server has
+  /// confirmed the subscription.
   void waits(Server& server, const Acquisition::Request& request);
   void opened(Server& server);
   [[nodiscard]] bool says(Server& server, bool begins, const std::string& name) const;

@@ -110,9 +110,9 @@ BEGIN
 END
 $function$;
 
--- Takes back an attempt to run a key: see cancel(). The runner is told the number of its run, too. `known`: the number
--- of the run that the client knows of; 0: it knows of none; below zero: it may still learn of one. A run of the attempt
--- that the client does not know of is undone, if its lease is over.
+-- Takes back an attempt to run a key: see cancel(). The reply to the runner has the number of its run. `known` is the
+-- number of the run that the client knows; 0: the client knows none; below zero: the client may still learn of one. If
+-- the lease of a run is over and the client does not know the run, this function undoes the run.
 CREATE OR REPLACE FUNCTION @schema@.cancel_key(the_key bytea, me bytea, in_doubt boolean, known bigint) RETURNS text
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
 DECLARE
