@@ -56,10 +56,10 @@ MORTISE_TEST(StandardLocks, UniqueLock) {
     EXPECT_FALSE(is_free(other, "name"));
     std::unique_lock refused(elsewhere, std::try_to_lock);
     EXPECT_FALSE(refused.owns_lock());
-    // Long enough for a busy server to say who holds it: without an answer it is no time-out.
-    std::unique_lock late(elsewhere, 300ms);
+    // Long enough for the answer of a busy server. Without an answer, the try throws.
+    std::unique_lock late(elsewhere, answer_time);
     EXPECT_FALSE(late.owns_lock());
-    std::unique_lock later(elsewhere, std::chrono::steady_clock::now() + 300ms);
+    std::unique_lock later(elsewhere, std::chrono::steady_clock::now() + answer_time);
     EXPECT_FALSE(later.owns_lock());
     std::unique_lock deferred(elsewhere, std::defer_lock);
     EXPECT_FALSE(deferred.owns_lock());
@@ -125,7 +125,7 @@ MORTISE_TEST(StandardLocks, TryLockUntilKeepsItsTime) {
   wanted.unlock();
   held.lock();
   const auto lateness = [&]() -> std::chrono::nanoseconds {
-    const auto until = std::chrono::system_clock::now() + 50ms;
+    const auto until = std::chrono::system_clock::now() + answer_time;
     EXPECT_FALSE(wanted.try_lock_until(until));
     const auto late = std::chrono::system_clock::now() - until;
     EXPECT_GE(late, 0ns) << "it gave up early";
