@@ -88,7 +88,7 @@ Arguments PostgresBackend::prepare_release(Call& call, bool pooled) {
   if (call.kind == Call::Kind::conclude) {
     return Statements::conclude(hold, *call.release().conclusion());
   }
-  return hold.mode == Mode::once ? Statements::release_key(hold, call.grant_only)
+  return hold.mode == Mode::once ? Statements::release_key(hold, call.release().undoes())
                                  : Statements::release(hold, pooled);
 }
 

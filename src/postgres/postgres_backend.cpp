@@ -162,7 +162,7 @@ void PostgresBackend::release(const std::shared_ptr<Release>& operation) {
 void PostgresBackend::give_back(const Acquisition& operation, std::uint64_t number) {
   if (stopped_.load()) return;
   const Acquisition::Request& request = operation.request();
-  const auto release = std::make_shared<Release>(HoldId{
+  const auto release = Release::undo(HoldId{
       .name = request.name, .attempt = request.attempt, .number = number, .mode = request.mode});
   {
     const std::lock_guard lock(mutex_);

@@ -152,7 +152,7 @@ void CallWriter::write_release(const Server& server, std::string& bytes, Passage
   const Release& release = call.releasing();
   const HoldId& hold = release.hold();
   if (hold.mode == Mode::once) {
-    passage.undoes = call.ours;
+    passage.undoes = release.undoes();
     return parts_.requests.conclude(bytes, passage, hold, release.conclusion().get());
   }
   const std::shared_ptr<Acquisition>& next = release.successor();

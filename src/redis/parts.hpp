@@ -58,7 +58,7 @@ struct Parts {
   /// @param lease how long it would keep others out
   void give_back(const std::shared_ptr<Release>& hold, std::chrono::nanoseconds lease) const;
   void give_back(HoldId hold, std::chrono::nanoseconds lease) const {
-    give_back(std::make_shared<Release>(std::move(hold)), lease);
+    give_back(Release::undo(std::move(hold)), lease);
   }
   void give_back(const Acquisition::Request& request, std::uint64_t number) const {
     give_back({request.name, request.attempt, number, request.mode}, request.lease);

@@ -31,8 +31,7 @@ void ReplicaGate::pass(std::uint64_t clock, const std::shared_ptr<Acquisition>& 
   granted->operation = operation;
   granted->grant = grant;
   granted->tell = std::move(tell);
-  granted->back =
-      std::make_shared<Release>(HoldId{request.name, request.attempt, grant.number, request.mode});
+  granted->back = Release::undo(HoldId{request.name, request.attempt, grant.number, request.mode});
   // What is given back now is waited for.
   if (is_closing_.load()) return not_acknowledged(*granted, {Errc::closed, parts_.describe()});
   if (base::mutant("redis.grant_before_the_replicas")) return acknowledged(*granted);

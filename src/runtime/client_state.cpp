@@ -219,10 +219,10 @@ void ClientState::send(const std::shared_ptr<Release>& release) {
 
 void ClientState::undo(const Attempt& attempt) {
   const Acquisition::Request& request = attempt.request();
-  const auto release = std::make_shared<Release>(HoldId{.name = request.name,
-                                                        .attempt = request.attempt,
-                                                        .number = attempt.grant().number,
-                                                        .mode = request.mode});
+  const auto release = Release::undo(HoldId{.name = request.name,
+                                            .attempt = request.attempt,
+                                            .number = attempt.grant().number,
+                                            .mode = request.mode});
   send(release);
   if (!release->done()) background_.adopt(release, now() + request.lease);
 }

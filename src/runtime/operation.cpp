@@ -149,6 +149,12 @@ void Renewal::answered() {
   if (begin_completion()) finish();
 }
 
+std::shared_ptr<Release> Release::undo(HoldId hold) {
+  auto release = std::make_shared<Release>(std::move(hold));
+  release->undoes_ = true;
+  return release;
+}
+
 void Release::answered(Released outcome) {
   if (!begin_completion()) return;
   outcome_ = outcome;

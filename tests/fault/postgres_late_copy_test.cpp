@@ -202,6 +202,27 @@ TEST_F(PostgresLateCopy, ALateRenewalBringsNothingBack) {
 }
 
 // It is about what was looked at: whoever runs the key anew keeps what came of it.
+// The server grants the run in time, and the caller has left before the answer arrives.
+// Promise: O3
+TEST_F(PostgresLateCopy, ARunThatIsGrantedToNoCallerLeavesTheOutcomeThatStood) {
+  Client other = client();
+  mortise::Run failing = other.make_once("a").begin();
+  ASSERT_TRUE(failing);
+  EXPECT_EQ(failing.fail("no").state(), KeyState::failed);
+  Client mine = ready_client();
+  proxy().delay(300ms, 300ms, Proxy::Direction::to_client);
+  std::error_code ec;
+  EXPECT_FALSE(mine.make_once("a", {.wait = 50ms, .lease = 20s}).begin(ec));
+  EXPECT_EQ(ec, Errc::in_doubt) << ec.message();
+  EXPECT_TRUE(eventually([&] { return other.make_once("a").look().state() == KeyState::failed; }));
+  const Outcome outcome = other.make_once("a", {.repeat = Repeat::never}).run([] {
+    ADD_FAILURE() << "it was run";
+    return std::string();
+  });
+  EXPECT_EQ(outcome.reason(), "no");
+  EXPECT_EQ(outcome.number(), 1U);
+}
+
 TEST_F(PostgresLateCopy, ALateRequestToForgetForgetsNothingThatCameLater) {
   for (const bool looked : {false, true}) {
     Client mine = ready_client();

@@ -165,6 +165,24 @@ TEST_F(RedisOnceFaults, ABeginningInDoubtThatArrivesLeavesTheOutcomeThatStood) {
   EXPECT_EQ(other.make_once("a", {.repeat = Repeat::never}).run(never_run).reason(), "no");
 }
 
+// The server grants the run in time, and the caller has left before the answer arrives.
+// Promise: O3
+TEST_F(RedisOnceFaults, ARunThatIsGrantedToNoCallerLeavesTheOutcomeThatStood) {
+  Client other = client();
+  mortise::Run failing = other.make_once("a").begin();
+  ASSERT_TRUE(failing);
+  EXPECT_EQ(failing.fail("no").state(), KeyState::failed);
+  Client mine = ready_client();
+  proxy().delay(300ms, 300ms, Proxy::Direction::to_client);
+  std::error_code ec;
+  EXPECT_FALSE(mine.make_once("a", {.wait = 50ms, .lease = 20s}).begin(ec));
+  EXPECT_EQ(ec, Errc::in_doubt) << ec.message();
+  EXPECT_TRUE(eventually([&] { return other.make_once("a").look().state() == KeyState::failed; }));
+  const Outcome outcome = other.make_once("a", {.repeat = Repeat::never}).run(never_run);
+  EXPECT_EQ(outcome.reason(), "no");
+  EXPECT_EQ(outcome.number(), 1U);
+}
+
 // Promise: O2
 TEST_F(RedisOnceFaults, AConclusionThatArrivesAfterItsLeaseRecordsNothing) {
   Client mine = ready_client();
