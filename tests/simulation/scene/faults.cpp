@@ -212,7 +212,9 @@ void Scene::close_at_a_loss(Party& party) {
   ++births_;
   stand_->dies(*party.process);
   judge_.leaves(*party.process);
+  const Nanos began = room_.world.now();
   close(party);
+  stand_->closed(*party.process, room_.world.now() - began);
   // By another thread: it may be a worker that was told at once.
   room_.world.spawn(*party.process, [this, &party] { replace(party); });
 }

@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: MIT
 // Watches that no attempt whose hold was released holds again for long (S5): a request that was
 // sent for it before, and arrives late, may take a free name until it is void, and then the client
-// gives the name back. A judge of what the servers have, not of what owners see.
+// gives the name back. If that client has died or closed, its lease ends instead. A judge of what
+// the servers have, not of what owners see.
 #pragma once
 
 #include <mortise/token.hpp>
 
 #include "core/figures.hpp"
 #include "simulation/redis/redis_server.hpp"
+#include "simulation/scene/attempt_clients.hpp"
+#include "simulation/scene/plan.hpp"
 #include "simulation/scene/redis_key.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -22,6 +26,10 @@ namespace simulation {
 
 class OrphanedGrants {
  public:
+  OrphanedGrants(const AttemptClients& clients, const Plan& plan)
+      : clients_(clients),
+        steps_(plan.steps),
+        longest_hold_(std::max<Nanos>(plan.lease, silence + provisional_lease)) {}
   void watch(redis::RedisModel& server) { servers_.push_back(&server); }
 
   /// An owner was told of its hold, or a reader of its part in one.
@@ -70,19 +78,26 @@ class OrphanedGrants {
     // A request is void a second after it left by the server's clock, whose estimate may be wrong
     // by another second.
     constexpr std::chrono::milliseconds given_back{2500};
-    std::string words = held_again();
+    std::string words = held_again(now);
     since_ = words.empty() ? std::chrono::nanoseconds::max() : std::min(since_, now);
     return words.empty() || now - since_ < given_back ? std::string() : words;
   }
 
  private:
-  [[nodiscard]] std::string held_again() const {
+  /// @return whether the client can no longer give the name back, and a copy that it sent before
+  /// its end may still have its lease. A server whose clock is set back keeps it for longer.
+  [[nodiscard]] bool ends_by_itself(const std::string& attempt, Nanos now) const {
+    const std::optional<Nanos> ended = clients_.ended_at(attempt);
+    return ended && (steps_ || now < *ended + void_after + longest_hold_);
+  }
+  [[nodiscard]] std::string held_again(Nanos now) const {
     for (const auto& [name, gone] : gone_) {
       for (redis::RedisModel* const server : servers_) {
         const redis::LockSeen seen = server->lock(key_of(name));
         for (const redis::HoldSeen& hold : seen.holds) {
           // Before its hold it may have had votes with the number of another one.
           if (!gone.contains(hold.attempt) || owns(name, hold.attempt)) continue;
+          if (ends_by_itself(hold.attempt, now)) continue;
           if (votes(name, hold.attempt) * 2 <= servers_.size()) continue;
           std::string words =
               "S5: " + name + " is held by " + hold.attempt + ", whose hold was released";
@@ -110,6 +125,15 @@ class OrphanedGrants {
   static std::uint64_t number_of(mortise::Token token) {
     return static_cast<std::uint64_t>(token.value()) / mortise::core::tokens_in_a_grant;
   }
+  /// See RedisCopies.
+  static constexpr Nanos void_after = std::chrono::milliseconds(2100);
+  /// A copy that joins the queue counts as a waiter for so long, and is then handed the name.
+  static constexpr Nanos silence = std::chrono::seconds(3);
+  static constexpr Nanos provisional_lease = std::chrono::seconds(2);
+
+  const AttemptClients& clients_;
+  const bool steps_;
+  const Nanos longest_hold_;  // of a copy, from the moment from which it is void
   std::vector<redis::RedisModel*> servers_;
   std::map<std::pair<std::string, std::uint64_t>, Told> told_;
   std::map<std::string, std::set<std::string>> gone_;

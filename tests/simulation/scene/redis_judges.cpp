@@ -57,12 +57,30 @@ bool RedisJudges::listens(const std::string& client) const {
   });
 }
 
+bool RedisJudges::has_sent(const Process& process, const Ambush& ambush) const {
+  const auto& all = room_.network.connections();
+  return std::any_of(all.begin(), all.end(), [&](const auto& each) {
+    const auto& [id, connection] = each;
+    return &connection->process() == &process &&
+           (connection->unacknowledged() > 0 || ambush.keeps(id));
+  });
+}
+
+void RedisJudges::closed(const Process& process, const Ambush& ambush) {
+  for (auto& [client, dead] : dead_) {
+    if (dead.process != &process) continue;
+    dead.is_closed = true;
+    dead.at = server_time();
+    dead.has_sent = dead.has_sent || has_sent(process, ambush);
+  }
+}
+
 void RedisJudges::dies(const Process& process, const Ambush& ambush) {
-  Dead dead{.at = server_time()};
+  closed(process, ambush);  // if its client is being closed
+  Dead dead{.process = &process, .at = server_time(), .has_sent = has_sent(process, ambush)};
   std::string client;
   for (const auto& [id, connection] : room_.network.connections()) {
     if (&connection->process() != &process) continue;
-    if (connection->unacknowledged() > 0 || ambush.keeps(id)) dead.has_sent = true;
     for (const std::string& channel : server_.channels_of(id)) {
       if (channel.starts_with(inbox)) client = channel.substr(inbox.size());
     }
@@ -126,6 +144,7 @@ std::optional<Verdict> RedisJudges::look_at_the_dead(const Name& name,
   const auto found = dead_.find(hold.attempt.substr(0, client_size));
   if (found == dead_.end()) return std::nullopt;
   const Dead& dead = found->second;
+  if (!dead.is_closed && !dead.process->dead()) return std::nullopt;
   const bool its_own =
       std::find(dead.numbers.begin(), dead.numbers.end(), hold.number) != dead.numbers.end();
   const auto since = static_cast<std::int64_t>(hold.number);

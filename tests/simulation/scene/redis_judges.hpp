@@ -33,8 +33,10 @@ class RedisJudges {
   void forgotten(Connection& inbox);
   /// The storm is over: that is found out at once.
   void calm();
-  /// Before it is killed.
+  /// It is about to be killed, or its client to be closed.
   void dies(const Process& process, const Ambush& ambush);
+  /// Its client was closed: until then it sent, and could confirm what it was handed.
+  void closed(const Process& process, const Ambush& ambush);
   /// @param quiet for how long nothing has befallen anybody
   [[nodiscard]] std::optional<Verdict> look(Judge& judge, Nanos quiet);
 
@@ -44,14 +46,17 @@ class RedisJudges {
     std::map<std::uint64_t, Nanos> since{};  // when each hold was first seen, or known to somebody
     int crowds = 0;                          // looks in a row at which too many listened
   };
-  /// A client that was killed, by the first half of its attempts' ids.
+  /// A client that was killed or closed, by the first half of its attempts' ids.
   struct Dead {
+    const Process* process = nullptr;
+    bool is_closed = false;
     std::int64_t at = 0;                   // us, of the server's clock
     bool has_sent = false;                 // something that the server has yet to read
     std::vector<std::uint64_t> numbers{};  // of its holds
   };
   [[nodiscard]] std::int64_t server_time() const;
   [[nodiscard]] bool listens(const std::string& client) const;
+  [[nodiscard]] bool has_sent(const Process& process, const Ambush& ambush) const;
   [[nodiscard]] std::optional<Verdict> look_at(Name& name, std::size_t index, Judge& judge,
                                                Nanos quiet);
   [[nodiscard]] std::optional<Verdict> look_at_the_dead(const Name& name,

@@ -6,6 +6,7 @@
 #include "redis/scripts.hpp"
 #include "simulation/redis/redis_server.hpp"
 #include "simulation/scene/ambush.hpp"
+#include "simulation/scene/attempt_clients.hpp"
 #include "simulation/scene/bounds.hpp"
 #include "simulation/scene/gate.hpp"
 #include "simulation/scene/orphaned_grants.hpp"
@@ -70,6 +71,8 @@ class RedisStand final : public Stand {
         administrators_(room),
         judges_(room, server_, plan),
         hearing_(room, server_),
+        clients_(room),
+        orphaned_grants_(clients_, plan),
         names_(plan.names),
         keys_(plan.keys) {
     server_.make_mistake(mistake);
@@ -99,6 +102,7 @@ class RedisStand final : public Stand {
           if (message == "0") ++releases_[std::string(channel)];
         });
     server_.on_script([this](const redis::ScriptRun& run) {
+      clients_.runs(run);
       judges_.runs(run);
       hearing_.runs(run);
       orders_.runs(run);
@@ -179,7 +183,11 @@ class RedisStand final : public Stand {
       }
     }
   }
-  void dies(const Process& process) override { judges_.dies(process, ambush_); }
+  void dies(const Process& process) override {
+    clients_.ends(process);
+    judges_.dies(process, ambush_);
+  }
+  void closed(const Process& process, Nanos /*took*/) override { judges_.closed(process, ambush_); }
   [[nodiscard]] std::optional<Verdict> look(Judge& its_judge, Nanos quiet) override {
     return judges_.look(its_judge, quiet);
   }
@@ -246,6 +254,7 @@ class RedisStand final : public Stand {
   RedisAdministrators administrators_;
   RedisJudges judges_;
   RedisHearing hearing_;
+  AttemptClients clients_;
   OrphanedGrants orphaned_grants_;
   std::optional<RedisTrials> trials_;
   std::vector<std::string> modes_;

@@ -5,27 +5,8 @@
 #include "simulation/scene/redis_key.hpp"
 
 #include <algorithm>
-#include <cctype>
 
 namespace simulation {
-
-// Of all scripts that ask for something in its name an attempt comes first.
-void RedlockOrphans::runs(const redis::ScriptRun& run) {
-  if (run.arguments.empty() || run.arguments[0].size() <= client_size) return;
-  const auto is_digit = [](char each) {
-    return std::isalnum(static_cast<unsigned char>(each)) != 0 || each == '-' || each == '_';
-  };
-  const std::string_view client = run.arguments[0].substr(0, client_size);
-  if (!std::all_of(client.begin(), client.end(), is_digit)) return;
-  const Connection* const from = room_.network.find(run.connection);
-  if (from == nullptr) return;
-  clients_.try_emplace(std::string(run.arguments[0].substr(0, client_size)), &from->process());
-}
-
-bool RedlockOrphans::lives(const std::string& attempt) const {
-  const auto found = clients_.find(attempt.substr(0, client_size));
-  return found != clients_.end() && !found->second->dead() && !gone_.contains(found->second);
-}
 
 std::set<RedlockOrphans::Grant> RedlockOrphans::holders(std::size_t name) const {
   std::map<Grant, std::size_t> votes;
@@ -46,7 +27,7 @@ std::optional<Verdict> RedlockOrphans::look(const Judge& judge, Nanos quiet) {
   for (std::size_t i = 0; i < names_.size(); ++i) {
     std::map<Grant, Nanos> unknown;
     for (const Grant& grant : holders(i)) {
-      if (judge.knows(i, grant.second) || !lives(grant.first)) continue;
+      if (judge.knows(i, grant.second) || !clients_.lives(grant.first)) continue;
       const auto before = names_[i].find(grant);
       const Nanos since = unknown[grant] = before == names_[i].end() ? now : before->second;
       // Where a server's clock was set back it keeps what has lapsed for its owner.

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "simulation/redis/redis_server.hpp"
+#include "simulation/scene/attempt_clients.hpp"
 #include "simulation/scene/judge.hpp"
 #include "simulation/scene/plan.hpp"
 #include "simulation/world/room.hpp"
@@ -21,32 +22,26 @@ namespace simulation {
 
 class RedlockOrphans {
  public:
-  RedlockOrphans(Room& room, const Plan& plan)
-      : room_(room), steps_(plan.steps), names_(plan.names) {}
+  /// @param clients what ends with its client ends by itself
+  RedlockOrphans(Room& room, const AttemptClients& clients, const Plan& plan)
+      : room_(room), clients_(clients), steps_(plan.steps), names_(plan.names) {}
   void watch(redis::RedisModel& server) { servers_.push_back(&server); }
-  /// A script ran at one of them: whose attempts are whose.
-  void runs(const redis::ScriptRun& run);
-  /// A process, or its client, is about to end: what it holds then ends by itself.
-  void ends(const Process& process) { gone_.insert(&process); }
   /// Asked every second. @param quiet for how long nothing has befallen anybody
   [[nodiscard]] std::optional<Verdict> look(const Judge& judge, Nanos quiet);
 
  private:
-  static constexpr std::size_t client_size = 16;  // of an attempt's id
   /// What is taken back is owed to servers that refuse it, or are away: a second for a connection
   /// whose answers do not come, one until it is tried again.
   static constexpr Nanos soon = 5s;
 
   using Grant = std::pair<std::string, std::uint64_t>;  // an attempt, and the number of its hold
   [[nodiscard]] std::set<Grant> holders(std::size_t name) const;
-  [[nodiscard]] bool lives(const std::string& attempt) const;
 
   Room& room_;
+  const AttemptClients& clients_;
   const bool steps_;
   std::vector<redis::RedisModel*> servers_;
-  std::vector<std::map<Grant, Nanos>> names_;      // of which nobody knows, since when
-  std::map<std::string, const Process*> clients_;  // by the beginning of their attempts
-  std::set<const Process*> gone_;
+  std::vector<std::map<Grant, Nanos>> names_;  // of which nobody knows, since when
 };
 
 }  // namespace simulation

@@ -6,6 +6,7 @@
 #include "redlock/scripts.hpp"
 #include "simulation/redis/redis_server.hpp"
 #include "simulation/scene/ambush.hpp"
+#include "simulation/scene/attempt_clients.hpp"
 #include "simulation/scene/bounds.hpp"
 #include "simulation/scene/orphaned_grants.hpp"
 #include "simulation/scene/redis_key.hpp"
@@ -44,9 +45,11 @@ class RedlockStand final : public Stand {
         names_(plan.names),
         lease_(plan.lease),
         twins_(room, plan),
-        orphans_(room, plan),
+        clients_(room),
+        orphans_(room, clients_, plan),
         administrators_(room),
-        copies_(plan) {
+        copies_(plan),
+        orphaned_grants_(clients_, plan) {
     const std::size_t servers = 3 + plan.seed % 3;
     for (std::size_t i = 0; i < servers; ++i) {
       Host& host = room.network.host("redis " + std::to_string(i + 1));
@@ -54,7 +57,7 @@ class RedlockStand final : public Stand {
       servers_.back()->make_mistake(mistake);
       RedisModel& server = *servers_.back();
       server.on_script([this, &host](const redis::ScriptRun& run) {
-        orphans_.runs(run);
+        clients_.runs(run);
         administrators_.runs(run);
         if (copied_.empty()) copied_ = copies_.look(host, run);
       });
@@ -113,7 +116,7 @@ class RedlockStand final : public Stand {
                                              const std::error_code& error) override {
     return twins_.ended(client, asked, error);
   }
-  void dies(const Process& process) override { orphans_.ends(process); }
+  void dies(const Process& process) override { clients_.ends(process); }
   // A quorum hands nothing over: who is told asks all of them anew, and those who collide draw
   // again. Who had to look by itself, a second later, was not told.
   [[nodiscard]] Nanos hand_over() const override { return std::chrono::milliseconds(700); }
@@ -167,6 +170,7 @@ class RedlockStand final : public Stand {
   std::string url_;
   mutable bool counts_ = false;
   RedlockTwins twins_;
+  AttemptClients clients_;
   RedlockOrphans orphans_;
   RedlockAdministrators administrators_;
   RedlockCopies copies_;
