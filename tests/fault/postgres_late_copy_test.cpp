@@ -201,7 +201,6 @@ TEST_F(PostgresLateCopy, ALateRenewalBringsNothingBack) {
   EXPECT_EQ(lock.release(), Released::was_lost);
 }
 
-// It is about what was looked at: whoever runs the key anew keeps what came of it.
 // The server grants the run in time, and the caller has left before the answer arrives.
 // Promise: O3
 TEST_F(PostgresLateCopy, ARunThatIsGrantedToNoCallerLeavesTheOutcomeThatStood) {
@@ -223,6 +222,7 @@ TEST_F(PostgresLateCopy, ARunThatIsGrantedToNoCallerLeavesTheOutcomeThatStood) {
   EXPECT_EQ(outcome.number(), 1U);
 }
 
+// A late request to forget names the record that it found. A later record stays.
 TEST_F(PostgresLateCopy, ALateRequestToForgetForgetsNothingThatCameLater) {
   for (const bool looked : {false, true}) {
     Client mine = ready_client();
