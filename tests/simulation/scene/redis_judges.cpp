@@ -245,16 +245,18 @@ void RedisJudges::look_at_turns(const redis::ScriptRun& run, const Attempts& pus
   const auto request = RedisRequest::in(run);
   const bool asks = request && request->wants == 'r';
   const std::string who(asks ? request->attempt : std::string_view());
-  const bool comes = asks && places_.try_emplace(who, 0).second;
+  const bool comes = asks && places_.try_emplace(who).second;
+  // The clock of the server may step back, so its times do not show which attempt came first.
   for (const redis::WaiterSeen& each : server_.waiters(key)) {
-    if (asks && each.attempt == who) places_[who] = each.came;
+    Place& its = places_[each.attempt];
+    if (its.order == 0 || its.came != each.came) its = {each.came, ++arrivals_};
   }
-  // Its place is another one's once it is granted.
-  std::map<std::string, std::int64_t> granted;
+  // Once an attempt is granted, its place in the queue is gone.
+  std::map<std::string, std::uint64_t> granted;
   const auto note = [&](const std::string& attempt) {
     const auto its = places_.find(attempt);
     if (its != places_.end() && seen.is_held_by(attempt)) {
-      granted.emplace(attempt, std::exchange(its->second, 0));
+      granted.emplace(attempt, std::exchange(its->second, {}).order);
     }
   };
   for (const std::string& each : pushed) note(each);
@@ -283,8 +285,8 @@ void RedisJudges::look_at_turns(const redis::ScriptRun& run, const Attempts& pus
   }
   const auto next = first_who_waits(key, false);
   if (!next || next->wants == 'r') return;
-  for (const auto& [attempt, place] : granted) {
-    if (place <= next->came && !(comes && attempt == who)) continue;
+  for (const auto& [attempt, order] : granted) {
+    if (order < places_[next->attempt].order && !(comes && attempt == who)) continue;
     verdict_ = Verdict{"L6", attempt + " reads " + key + ", and overtakes " + next->attempt};
     return;
   }

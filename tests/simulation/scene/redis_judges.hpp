@@ -100,7 +100,12 @@ class RedisJudges {
   bool fair_ = false;
   std::map<std::string, std::uint64_t> free_with_;  // names that a look has left free, and how many
                                                     // waited
-  std::map<std::string, std::int64_t> places_;  // of attempts to read, in the queue; 0 = none yet
+  struct Place {
+    std::int64_t came = 0;    // by the server's clock
+    std::uint64_t order = 0;  // grows with each arrival; 0 = not in the queue
+  };
+  std::map<std::string, Place> places_;  // of attempts, in the queue
+  std::uint64_t arrivals_ = 0;
   std::optional<Verdict> verdict_;
 };
 
