@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-# What the short run leaves to the full one: ./dev test, and ./dev test rest. Read by CMake, and by ctest as it starts.
+# What the short run leaves to the full one: ./dev test, and ./dev test rest. And what the run of one component
+# (./dev test --only) leaves to the short run. Read by CMake, and by ctest as it starts.
 
 # Besides these, the full run alone has the tests with the label `full` where they are made: the package and the
 # examples (other builds), the drill of one of them, the headers and sources that compile alone, and the models beside the real servers.
@@ -13,19 +14,61 @@ set(mortise_programs_of_full mortise_simulation_tests mortise_drill_tests)
 # thousand locks at once cost PostgreSQL and ZooKeeper a minute. The tests of what only tests use take long for what
 # they find: the tests that use it are red as well.
 set(mortise_tests_of_full
-    "contract[.](postgres_fair|postgres_pooled)[.]shard[12]"
+    "contract[.](postgres_fair|postgres_pooled)[.]shard([1245])"
     "(Postgres[A-Za-z]*|ZooKeeper[A-Za-z]*)/Scale"
     "contract[.](redis_tls|redis_cluster|postgres_tls|zookeeper_tls)[.]shard[0-9]+"
     "ZooKeeperEnsemble/Histories"
     "SupportOwnTime|ZooKeeperSupport|PostgresServerTest|CheckerSpeed|Broken[A-Za-z]*")
 
-# Adds the label `full` to the list of labels in the variable `variable`, if the test is not in the short run.
+# The run of one component has 60 seconds, for the build as well. It leaves these tests to the short run (label
+# `slow`): they take longest on a quiet machine, or need several servers or clients of other libraries. The contract
+# of the first way to a store is complete there, except for the single tests below.
+set(mortise_slow_tests
+    "contract[.](postgres_fair|postgres_pooled)[.]shard[0-9]+"
+    "(contract|fault)[.][a-z]+[.]slow[.]shard[0-9]+|contract[.]zookeeper_ensemble[.]shard[0-9]+"
+    "ZooKeeper.*/Scale|Postgres.*/Scale"
+    "PostgresErrors|Delays/PostgresSlowServer|PostgresLateCopy|PostgresStandby|PostgresRows|PostgresMemory"
+    "PostgresDurability|PostgresPromotion|PostgresWaiting|At/PostgresConclusions"
+    "RedisReplicas|RedisCluster(Strangers|Moves|Orders)|RedisSentinel(Lies|Tls)|RedisSlowLink|RedisShortage"
+    "RedisReasons|RedisDirect/MinHold"
+    "Redlock(Minority|Undo|Thaw|Moves|Validity|Memory)|RedlockNetwork/Outage")
+
+# Single tests of processes that have many suites: they run together in a process of their own.
+set(mortise_slow_zookeeper_contract
+    "ZooKeeper/Runs.LostMessagesChangeNoOutcome/*:ZooKeeper/Runs.WhoseReplyIsLostIsNotToldThatItLost/*"
+    "ZooKeeper/Closing.RacesWithMessagesUnderWay/*:ZooKeeper/StandardLocks.TimedLocksAcceptEveryClockAndUnit/*"
+    "ZooKeeper/StandardLocks.SeveralAtOnceWithoutDeadlock/*:ZooKeeper/Names.MayHoldEveryByte/*"
+    "ZooKeeper/Keys.AreAsHostileAsNames/*:ZooKeeper/AdministeringModes.NamesOfAnyBytesAreListedInEachMode/*"
+    "ZooKeeper/Administering.PagesMissNoNameThatIsHeldThroughout/*"
+    "ZooKeeper/ExactHold.ARenewalUnderWayDoesNotTakeTheNameBack/*:ZooKeeperDirect/Exclusion.*")
+set(mortise_slow_zookeeper_faults
+    "ZooKeeperCrowd.*:ZooKeeper*/ZooKeeperOther*:ZooKeeperOther*:ZooKeeperQuorum.*:ZooKeeperCutOff.*:ZooKeeperTls.*"
+    "ZooKeeperKeys.WhatIsOverGoesALittleWithEachRun:ZooKeeperRequests.OfAGrantAmongEightSessionsAreFive"
+    "ZooKeeperContainers.*:ZooKeeperWithoutData.*:ZooKeeperSequence.*")
+set(mortise_slow_postgres_contract
+    "Postgres/LockAll.OpposedCallersNeitherDeadlockNorGoOnForEver/*:Postgres/Names.MayHoldEveryByte/*"
+    "Postgres/Administering.PagesMissNoNameThatIsHeldThroughout/*:Postgres/Outage.IsOverWhenItIsOver/*"
+    "Postgres/Keys.AreAsHostileAsNames/*:Postgres/ThreadEnd.EndsWhatIsLeftWhenTheGuardHasGone/*"
+    "Postgres/Sharing.DoesNotTouchAReadersGuardThatIsElsewhere/*:Postgres/MinHold.IsSaidAgainUntilItIsHeard/*"
+    "Postgres/Observing.ASlowObserverDelaysNoRenewal/*")
+
+# Adds the labels `full` and `slow` to the list of labels in the variable `variable`, if the test is not in the short
+# run, or not in the run of one component.
 function(mortise_short_or_full name variable)
     list(FIND ${variable} long is_long) # ctest reads this without the policies of the project
+    if(NOT is_long EQUAL -1)
+        return()
+    endif()
+    set(labels ${${variable}})
     foreach(regex IN LISTS mortise_tests_of_full)
-        if(name MATCHES "^(${regex})$" AND is_long EQUAL -1)
-            set(${variable} ${${variable}} full PARENT_SCOPE)
-            return()
+        if(name MATCHES "^(${regex})$")
+            list(APPEND labels full)
         endif()
     endforeach()
+    foreach(regex IN LISTS mortise_slow_tests)
+        if(name MATCHES "^(${regex})$")
+            list(APPEND labels slow)
+        endif()
+    endforeach()
+    set(${variable} ${labels} PARENT_SCOPE)
 endfunction()
