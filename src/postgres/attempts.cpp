@@ -81,7 +81,7 @@ void Attempts::unanswered(const Operation& operation, const remote::VoidMoment& 
 void Attempts::executed(const AttemptId& attempt, remote::ServerTime at, std::uint64_t clock,
                         Instant now) {
   const std::lock_guard lock(mutex);
-  if (any_lost()) Courses::executed(attempt, at, clock, now);
+  Courses::executed(attempt, at, clock, now);
 }
 
 std::uint64_t Attempts::held(const AttemptId& attempt, std::uint64_t number, Instant now,
@@ -105,14 +105,6 @@ bool Attempts::released(const HoldId& hold) {
 
 bool Attempts::is_in_doubt(const AttemptId& attempt) const {
   return ask(attempt, [](const auto& course) { return course.lost().any(); });
-}
-
-void Attempts::look_failed(const AttemptId& attempt) {
-  on(attempt, [](Entry& entry) { entry.course.lost().fail_look(); });
-}
-
-void Attempts::give_up(const AttemptId& attempt) {
-  on(attempt, [](Entry& entry) { entry.course.lost().clear(); });
 }
 
 bool Attempts::gives_way(const AttemptId& attempt) {

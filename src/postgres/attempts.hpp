@@ -59,10 +59,6 @@ class Attempts final : private SharedByAttempts, public remote::Courses<Waiter> 
 
   /// @return true if a lost request may still take the lock for it, or has taken it.
   [[nodiscard]] bool is_in_doubt(const AttemptId& attempt) const;
-  /// The look could not be sent.
-  void look_failed(const AttemptId& attempt);
-  /// No look at it will succeed: its hold, if it has one, ends with its lease.
-  void give_up(const AttemptId& attempt);
 
   // As the members of Waiter; false for an attempt that is not known.
   [[nodiscard]] bool gives_way(const AttemptId& attempt);

@@ -1,22 +1,20 @@
 // SPDX-License-Identifier: MIT
-// The names that were freed and whose waiters are still to be told. A NOTIFY waits at commit for
-// all others of the server, so that one request at a time tells of all that came together
-// meanwhile.
+// The names that were freed and whose waiters are still to be notified. A NOTIFY waits at commit
+// for all others of the server, so one request at a time tells of all names that came in the
+// meantime.
 #pragma once
 
 #include <mortise/operation.hpp>
 
 #include "base/mutant.hpp"
 
-#include <algorithm>
 #include <compare>
 #include <cstddef>
+#include <memory>
 #include <mutex>
-#include <new>
 #include <set>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace mortise::postgres {
 
@@ -30,53 +28,78 @@ struct Freed {
 /// @thread_safety every member may be called concurrently.
 class Bell {
  public:
-  using Names = std::vector<Freed>;
+  using Names = std::set<Freed>;
 
-  /// Somebody may wait for a name that was freed. @return what is to be told in one request now;
-  /// none = one is under way, and the name goes with the next
-  [[nodiscard]] Names freed(const Freed& name) {
+  /// Notifies those who wait for some names. No caller waits for the answer. If a request ends
+  /// without `told()`, wherever that is, the next one has its names.
+  class Wake final : public Operation {
+   public:
+    explicit Wake(Bell& bell) : bell_(bell) {}
+    Wake(const Wake&) = delete;
+    Wake& operator=(const Wake&) = delete;
+    ~Wake() override {
+      if (!is_told_) bell_.end(names_);
+    }
+    [[nodiscard]] const Names& names() const noexcept { return names_; }
+    /// The server has answered it.
+    void told() noexcept {
+      if (std::exchange(is_told_, true)) return;
+      Names none;
+      bell_.end(none);
+    }
+
+   private:
+    friend class Bell;
+    Bell& bell_;
+    Names names_;
+    bool is_told_ = false;
+  };
+
+  /// A client may wait for a name that was freed.
+  void freed(Freed name) {
     const std::lock_guard lock(mutex_);
-    if (base::mutant("postgres.forget_names_freed_meanwhile") && under_way_) return {};
-    names_.insert(name);
-    return under_way_ ? Names() : next_locked();
+    if (base::mutant("postgres.forget_names_freed_meanwhile") && under_way_) return;
+    names_.insert(std::move(name));
   }
-  /// The request was answered. @return the next one
-  [[nodiscard]] Names told() {
+  /// @return the request to send now; null = one is under way, or no name was freed
+  [[nodiscard]] std::shared_ptr<Wake> next() {
+    // In one statement; its transaction reads a row for each.
+    constexpr std::size_t most = 256;
+    {
+      const std::lock_guard lock(mutex_);
+      if (under_way_ || names_.empty()) return nullptr;
+      under_way_ = true;
+    }
+    std::shared_ptr<Wake> wake;
+    try {
+      wake = std::make_shared<Wake>(*this);
+    } catch (...) {
+      Names none;
+      end(none);
+      throw;
+    }
     const std::lock_guard lock(mutex_);
-    under_way_ = false;
-    return next_locked();
+    while (!names_.empty() && wake->names_.size() < most) {
+      wake->names_.insert(names_.extract(names_.begin()));
+    }
+    return wake;
   }
-  /// @return whether names wait for the answer to the request that is under way.
+  /// @return true if names wait for the answer to the request that is under way.
   [[nodiscard]] bool keeps_some() const {
     const std::lock_guard lock(mutex_);
     return under_way_ && !names_.empty();
   }
-  /// The request could not be made: there was no memory for it, say. Its names go with the next.
-  void lost(const Names& names) noexcept {
-    const std::lock_guard lock(mutex_);
-    under_way_ = false;
-    try {
-      names_.insert(names.begin(), names.end());
-    } catch (const std::bad_alloc&) {
-      // Their waiters look by time.
-    }
-  }
 
  private:
-  Names next_locked() {
-    // In one statement; its transaction reads a row for each.
-    constexpr std::size_t most = 256;
-    Names names;
-    names.reserve(std::min(names_.size(), most));  // or none of them is lost
-    while (!names_.empty() && names.size() < most) {
-      names.push_back(std::move(names_.extract(names_.begin()).value()));
-    }
-    under_way_ = !names.empty();
-    return names;
+  /// No request is under way. @param untold names for the next one
+  void end(Names& untold) noexcept {
+    const std::lock_guard lock(mutex_);
+    under_way_ = false;
+    if (!base::mutant("postgres.forget_names_that_were_not_sent")) names_.merge(untold);
   }
 
   mutable std::mutex mutex_;
-  std::set<Freed> names_;
+  Names names_;
   bool under_way_ = false;
 };
 

@@ -20,6 +20,12 @@
 
 namespace mortise::postgres {
 
+/// Asks which of these processes of the server live. No caller waits for the answer.
+struct Census final : Operation {
+  explicit Census(std::vector<std::int64_t> of) : processes(std::move(of)) {}
+  const std::vector<std::int64_t> processes;
+};
+
 struct Call {
   enum class Kind : std::uint8_t {
     acquire,
@@ -36,13 +42,6 @@ struct Call {
     list,
     queue
   };
-  Kind kind = Kind::check;
-  std::shared_ptr<Operation> operation{};
-  std::int64_t forgets = 0;      ///< recall: see `Recalled::what()`; 0 = it looks first
-  unsigned forgotten = 0;        ///< recall: how often it may have forgotten that
-  std::int64_t first_seen = -1;  ///< check: what `written` returned first; -1 = not asked
-  Instant asked{};               ///< the clock before it left
-  Instant since{};               ///< when the library asked
   /// Which statement says it: see `Statements`.
   enum class Text : std::uint8_t {
     look,  ///< a try for a lock: it takes what is free, and otherwise writes nothing
@@ -63,49 +62,46 @@ struct Call {
     write,   ///< check: the second statement, which writes what a lock would
     written  ///< check: whether another check has written that, while `write` finds it locked
   };
+  /// What the earlier statements of the call have found.
+  struct SoFar {
+    std::int64_t forgets = 0;  ///< recall: see `Recalled::what()`; 0 = it looks first
+    unsigned forgotten = 0;    ///< recall: how often it may have forgotten that
+    std::int64_t seen = -1;    ///< check: what `written` returned first; -1 = not asked
+  };
+  /// How it left the last time.
+  struct Passage {
+    Instant left{};                   ///< our clock; unset: it did not leave
+    std::chrono::nanoseconds time{};  ///< its answer might take that long: see patience()
+    remote::ServerTime void_after{};  ///< it takes nothing after that, by the clock of the server
+    std::uint64_t clock = 0;          ///< which clock that is
+    bool is_decided = false;          ///< a cancel: its attempt was decided when it was made
+  };
+
+  Kind kind = Kind::check;
+  remote::Purpose why = remote::Purpose::question;
+  std::shared_ptr<Operation> operation{};
+  SoFar so_far{};
+  Instant asked{};  ///< the clock before it left
+  Instant since{};  ///< when the library asked
   Text text = Text::inspect;
-  Mode space = Mode::exclusive;  ///< names of locks, keys (`once`), or semaphores (`permit`)
-  /// A release of that grant: its attempt may hold by another one. Nobody but the backend knows of
-  /// it.
-  bool grant_only = false;
+  Mode space = Mode::exclusive;      ///< names of locks, keys (`once`), or semaphores (`permit`)
   std::chrono::nanoseconds lease{};  ///< how long what it frees would keep others out
-  bool alone = false;                ///< in a transaction of its own
-  Instant left{};                    ///< the clock when it left last; unset: it did not leave
-  std::chrono::nanoseconds time{};   ///< so long its answer might take then: see patience()
-  remote::ServerTime void_after{};   ///< it takes nothing after that, by the clock of the server
-  std::uint64_t clock = 0;           ///< which clock that is
-  bool executed = false;  ///< once, without an answer that counts: it has to be asked once more
-  unsigned in_vain = 0;   ///< how often in a row the row was locked
+  Passage passage{};
+  /// It may have been executed by now, without an answer that counts.
+  bool executed = false;
+  unsigned in_vain = 0;  ///< how often in a row the row was locked
 
   /// @param now when the library asks for it
   [[nodiscard]] static Call made(Kind kind, std::shared_ptr<Operation> of, Instant now) {
-    return {.kind = kind, .operation = std::move(of), .asked = now, .since = now};
+    return {
+        .kind = kind, .why = why_of(kind), .operation = std::move(of), .asked = now, .since = now};
   }
 
-  [[nodiscard]] remote::Purpose purpose() const noexcept {
-    using enum remote::Purpose;
-    switch (kind) {
-      case Kind::acquire: return take;
-      // Its caller has a result already.
-      case Kind::cancel: return operation->done() ? look : remote::Purpose::cancel;
-      case Kind::release:
-      case Kind::conclude: return grant_only ? give_back : remote::Purpose::release;
-      case Kind::renew: return remote::Purpose::renew;
-      // No other client would ever hear of the free names.
-      case Kind::wake: return give_back;
-      case Kind::census: return hint;
-      case Kind::inspect:
-      case Kind::recall:
-      case Kind::check:
-      case Kind::force:
-      case Kind::list:
-      case Kind::queue: break;
-    }
-    return question;
-  }
+  [[nodiscard]] remote::Purpose purpose() const noexcept { return why; }
   /// @return true if no library is behind it, to repeat it.
   [[nodiscard]] bool is_own() const noexcept {
-    return purpose() == remote::Purpose::look || purpose() == remote::Purpose::give_back;
+    return why == remote::Purpose::look || why == remote::Purpose::undo ||
+           why == remote::Purpose::give_back;
   }
 
   /// How long its answer may take. Unanswered for longer, its connection counts as dead.
@@ -123,7 +119,7 @@ struct Call {
   [[nodiscard]] Patience patience() const noexcept {
     core::Nanos shortest = core::longest_lease;
     if (kind == Kind::wake) return {longest_chore, longest_chore};
-    if (kind == Kind::acquire || kind == Kind::cancel) shortest = acquisition().request().lease;
+    if (is_about_an_attempt()) shortest = acquisition().request().lease;
     if (kind == Kind::renew) {
       for (const Renewal::Item& item : renewal().items()) shortest = std::min(shortest, item.lease);
     }
@@ -131,17 +127,25 @@ struct Call {
   }
   /// @return until when it may take effect, if it is lost at that moment.
   [[nodiscard]] remote::VoidMoment void_moment(Instant now) const noexcept {
-    return {.after = void_after,
-            .clock = clock,
+    return {.after = passage.void_after,
+            .clock = passage.clock,
             .noted = now,
-            .lasts = remote::VoidMoment::lasts_for(time)};
+            .lasts = remote::VoidMoment::lasts_for(passage.time)};
   }
 
+  /// @return true for a request that takes an attempt, or takes it back.
+  [[nodiscard]] bool is_about_an_attempt() const noexcept {
+    return kind == Kind::acquire || kind == Kind::cancel;
+  }
+  [[nodiscard]] bool is_release() const noexcept {
+    return kind == Kind::release || kind == Kind::conclude;
+  }
   [[nodiscard]] Acquisition& acquisition() const { return static_cast<Acquisition&>(*operation); }
   [[nodiscard]] std::shared_ptr<Acquisition> shared_acquisition() const {
     return std::static_pointer_cast<Acquisition>(operation);
   }
-  [[nodiscard]] Release& release() const { return static_cast<Release&>(*operation); }
+  [[nodiscard]] const AttemptId& attempt() const { return acquisition().request().attempt; }
+  [[nodiscard]] Release& releasing() const { return static_cast<Release&>(*operation); }
   [[nodiscard]] Renewal& renewal() const { return static_cast<Renewal&>(*operation); }
   [[nodiscard]] Inspection& inspection() const { return static_cast<Inspection&>(*operation); }
   [[nodiscard]] Recollection& recollection() const {
@@ -155,7 +159,7 @@ struct Call {
       case Kind::cancel: return &acquisition().request().name;
       case Kind::release:
       case Kind::conclude:
-      case Kind::force: return &release().hold().name;
+      case Kind::force: return &releasing().hold().name;
       case Kind::recall: return &recollection().key();
       case Kind::inspect: return &inspection().name();
       case Kind::queue: return &static_cast<const QueueLook&>(*operation).name();
@@ -168,19 +172,28 @@ struct Call {
     return nullptr;
   }
 
-  /// @return an attempt that it is about; null = none.
-  [[nodiscard]] const AttemptId* attempt() const {
-    switch (kind) {
-      case Kind::acquire:
-      case Kind::cancel: return &acquisition().request().attempt;
-      case Kind::release:
-      case Kind::conclude: return &release().hold().attempt;
-      case Kind::renew: return &renewal().items().front().hold.attempt;
-      default: return nullptr;
-    }
+  /// @return any attempt of its client; null = none is known.
+  [[nodiscard]] const AttemptId* of_client() const {
+    if (is_about_an_attempt()) return &attempt();
+    if (is_release()) return &releasing().hold().attempt;
+    return kind == Kind::renew ? &renewal().items().front().hold.attempt : nullptr;
   }
 
  private:
+  [[nodiscard]] static remote::Purpose why_of(Kind kind) noexcept {
+    switch (kind) {
+      case Kind::acquire: return remote::Purpose::take;
+      case Kind::cancel: return remote::Purpose::cancel;
+      case Kind::release:
+      case Kind::conclude: return remote::Purpose::release;
+      case Kind::renew: return remote::Purpose::renew;
+      case Kind::force: return remote::Purpose::force;
+      // The bell keeps the names until other clients are notified of them.
+      case Kind::wake:
+      case Kind::census: return remote::Purpose::hint;
+      default: return remote::Purpose::question;
+    }
+  }
   /// A notification waits for those of all other clients of the server.
   static constexpr std::chrono::minutes longest_chore{1};
 };

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: MIT
-// The life of a connection. Its statements are in connection_traffic.cpp, its ends in
-// connection_end.cpp.
 #include "postgres/connection.hpp"
 
+#include "base/farewell.hpp"
 #include "base/mutant.hpp"
+#include "base/one_by_one.hpp"
 
 #include <poll.h>
 
-#include <iterator>
+#include <algorithm>
+#include <chrono>
 #include <utility>
 
 namespace mortise::postgres {
 namespace {
 
-/// A pooler's connection that does not answer: nobody can be asked whether there is a process of
-/// the server's behind it.
+/// A pooler's connection that does not answer: no other one can be asked whether there is a process
+/// of the server behind it.
 constexpr std::chrono::minutes longest_silence{1};
 
 /// @return a number for the clock of a server. A standby that was promoted is another machine. If a
@@ -25,20 +26,26 @@ std::uint64_t clock_of(const Whereabouts& server) {
          static_cast<std::uint64_t>(server.timeline);
 }
 
+ServerError gone(const std::string& where, const char* words) {
+  return {.kind = ServerError::Kind::elsewhere,
+          .failure = {Errc::unavailable, where + ": " + words}};
+}
+
+short interest_of(const Pq& pq) noexcept {
+  return static_cast<short>(POLLIN | (pq.blocked() ? POLLOUT : 0));
+}
+
 }  // namespace
 
 Connection::Connection(Host& host, const Settings& settings, const Statements& statements,
                        Lineage& lineage, std::string listen, User& user)
     : host_(host),
-      settings_(settings),
-      statements_(statements),
-      lineage_(lineage),
-      listen_(std::move(listen)),
-      where_("postgresql " + settings.where()),
       user_(user),
       clock_(host.clock()),
       route_(settings),
-      link_(base::random_bits()) {}
+      greeting_(settings, statements, lineage, std::move(listen)),
+      link_(base::random_bits()),
+      waves_(statements) {}
 
 Connection::~Connection() = default;
 
@@ -46,16 +53,32 @@ void Connection::want(bool now) {
   if (link_.want(now)) host_.changed(*this);
 }
 
+void Connection::request(Request request) {
+  switch (request) {
+    case Request::look: link_.suspect(); break;
+    case Request::retire: shown_.is_retired.store(true); break;
+    case Request::give_up: link_.mark_broken(); break;
+    case Request::if_outdated: {
+      const std::lock_guard lock(mutex_);
+      if (link_.state() != State::up || !greeting_.is_outdated(waves_.peer().place)) return;
+    }
+      [[fallthrough]];
+    case Request::forsake: shown_.is_forsaken.store(true); break;
+  }
+  host_.changed(*this);
+}
+
 Instant Connection::due() const noexcept {
   return link_.due([this] {
-    if (retired_.load() || forsaken_.load()) return Instant{};
+    if (shown_.is_retired.load() || shown_.is_forsaken.load()) return Instant{};
     const std::lock_guard lock(mutex_);
-    return stuck_.load() ? stuck_until_ : wave_due_locked();
+    return stuck() ? stuck_until_ : waves_.due();
   });
 }
 
 bool Connection::outstanding() const noexcept {
-  return link_.is_outstanding(load_.load() > 0 || retired_.load() || forsaken_.load());
+  return link_.is_outstanding(shown_.load.load() > 0 || shown_.is_retired.load() ||
+                              shown_.is_forsaken.load());
 }
 
 void Connection::ready(short /*events*/, Instant now) {
@@ -63,14 +86,27 @@ void Connection::ready(short /*events*/, Instant now) {
   if (!role) return;
   switch (link_.state()) {
     case State::idle:
-      if (link_.is_to_begin(now)) begin(now);
-      return;
+      if (!link_.is_to_begin(now)) return;
+      route_.restart();
+      why_not_ = gone(route_.where(), "no server was tried yet");
+      link_.enter(State::resolving);
+      link_.begin(now);
+      return next_server(now);
     case State::resolving: next_server(now); break;
     case State::connecting: advance(now); break;
     case State::greeting: greeted(now); break;
     case State::up:
       receive();
-      if (retired_.exchange(false)) leave();
+      if (shown_.is_retired.exchange(false)) {
+        std::unique_ptr<Pq> pq;  // destroyed after the lock
+        const std::lock_guard lock(mutex_);
+        if (waves_.size() > 0 || link_.is_broken()) break;
+        link_.leave();
+        shown_.descriptor.store(-1);
+        shown_.interest.store(0);
+        static_cast<void>(waves_.end(false));
+        pq.swap(waves_.pq());
+      }
       break;
   }
   check_time(now);
@@ -82,116 +118,70 @@ void Connection::check_time(Instant now) {
     case End::none: break;
     case End::name_is_late:
       route_.give_up_name();
-      return fail_over(lost(route_.late_words(remote::Link::words(end))), now);
-    case End::connection_is_late: return fail_over(lost(remote::Link::words(end)), now);
+      return fail_over(gone(route_.where(), route_.late_words(remote::Link::words(end))), now);
+    case End::connection_is_late:
+      return fail_over(gone(route_.where(), remote::Link::words(end)), now);
     case End::broken: return drop(broken());
   }
   if (link_.state() != State::up) return;
-  if (forsaken_.load()) {
-    return drop(turned_away_ ? *std::exchange(turned_away_, {})
-                             : lost("another server has replaced this one"));
+  if (shown_.is_forsaken.load()) {
+    return drop(why_not_ ? *std::exchange(why_not_, {})
+                         : gone(route_.where(), "another server has replaced this one"));
   }
-  bool late = false;
-  bool arrived = false;
-  {
-    const std::lock_guard lock(mutex_);
-    late = stuck_.load() ? stuck_until_ <= now : deadline_locked() <= now;
-    arrived = late && pq_->arrived();
-  }
-  if (!late) return;
-  // One that listens never waits for a commit.
-  if (stuck_.load() || !arrived || !listen_.empty() ||
-      base::mutant("postgres.drop_stuck_connection")) {
-    return drop(lost("no answer in time"));
-  }
-  get_stuck(now);
-}
-
-void Connection::get_stuck(Instant now) {
-  const ServerError why = lost("no answer in time");
+  const ServerError why = gone(route_.where(), "no answer in time");
+  const bool was_stuck = stuck();
+  bool is_kept = false;
   Flights unanswered;
   Flights unsent;
   {
     const std::lock_guard lock(mutex_);
-    // First: all of it, or nothing where there is no memory.
-    for (const Flight& flight : flights_) {
-      if (!flight.prepares) unanswered.emplace_back(flight.call());
+    if ((was_stuck ? stuck_until_ : waves_.deadline()) > now) return;
+    // One that listens never waits for a commit.
+    is_kept = !was_stuck && waves_.pq()->arrived() && !greeting_.listens() &&
+              !base::mutant("postgres.drop_stuck_connection");
+    if (is_kept) {
+      waves_.get_stuck(unanswered, unsent);
+      shown_.load.store(waves_.size());
+      stuck_until_ = waves_.peer().is_pooled ? now + longest_silence : never;
+      shown_.is_stuck.store(true);
     }
-    while (!queued_.empty()) {
-      Flights& to = queued_.front().kind == Call::Kind::wake ? unsent : unanswered;
-      to.splice(to.end(), queued_, queued_.begin());
-    }
-    load_.store(flights_.size());
-    stuck_until_ = pooled_.load() ? now + longest_silence : never;
-    stuck_.store(true);
   }
-  user_.stuck(*this, why, std::move(unanswered), std::move(unsent));
-}
-
-void Connection::forsake_outdated() {
-  Whereabouts mine;
-  {
-    const std::lock_guard lock(mutex_);
-    mine = peer_.place;
-  }
-  if (link_.state() == State::up && lineage_.outdated(mine)) forsake();
-}
-
-void Connection::forsake() {
-  forsaken_.store(true);
-  host_.changed(*this);
-}
-
-ServerError Connection::lost(const char* words, Errc code) const {
-  const std::string& where = route_.where().empty() ? where_ : route_.where();
-  return {.kind = ServerError::Kind::elsewhere, .failure = {code, where + ": " + words}};
+  is_kept ? user_.stuck(why, std::move(unanswered), std::move(unsent)) : drop(why);
 }
 
 ServerError Connection::broken() {
   const std::lock_guard lock(mutex_);
   // The server's last words say more than the end of the connection.
-  for (const Flight& flight : flights_) {
-    if (!flight.result || flight.result->kind() != Result::Kind::error) continue;
-    ServerError error = server_error(route_.where(), flight.result->error());
-    if (error.kind == ServerError::Kind::elsewhere) return error;
-  }
-  PqError error = pq_ ? pq_->error() : PqError{};
+  if (auto words = waves_.last_words(route_.where())) return *std::move(words);
+  PqError error = waves_.pq() ? waves_.pq()->error() : PqError{};
   if (error.words.empty()) error.words = remote::Link::words(remote::Link::End::broken);
   error.state.clear();
   return server_error(route_.where(), error);
-}
-
-void Connection::begin(Instant now) {
-  route_.restart();
-  last_ = lost("no server was tried yet");
-  link_.enter(State::resolving);
-  link_.begin(now);
-  next_server(now);
 }
 
 void Connection::next_server(Instant now) {
   for (;;) {
     switch (route_.next()) {
       case Route::Step::resolving:
-        descriptor_.store(route_.descriptor());
-        interest_.store(POLLIN);
+        shown_.descriptor.store(route_.descriptor());
+        shown_.interest.store(POLLIN);
         return;
       case Route::Step::failed:
-        last_ = {.kind = ServerError::Kind::elsewhere, .failure = route_.failure()};
+        why_not_ = {.kind = ServerError::Kind::elsewhere, .failure = route_.failure()};
         continue;
-      case Route::Step::end: return drop(last_);
+      case Route::Step::end: return drop(*std::exchange(why_not_, {}));
       case Route::Step::server: break;
     }
     link_.next_server(now);
     auto pq = std::make_unique<Pq>(route_.keywords(), route_.take_socket());
     const bool begun = pq->descriptor() >= 0;
-    if (!begun) last_ = server_error(route_.where(), pq->error());
+    if (!begun) why_not_ = server_error(route_.where(), pq->error());
     if (!begun) continue;
-    descriptor_.store(pq->descriptor());
-    interest_.store(POLLOUT);
+    shown_.descriptor.store(pq->descriptor());
+    shown_.interest.store(POLLOUT);
     {
       const std::lock_guard lock(mutex_);
-      pq_ = std::move(pq);
+      waves_.pq() = std::move(pq);
     }
     link_.enter(State::connecting);
     return;
@@ -199,16 +189,14 @@ void Connection::next_server(Instant now) {
 }
 
 void Connection::fail_over(const ServerError& why, Instant now) {
-  last_ = why;
-  descriptor_.store(-1);
-  greeting_.reset();
-  settling_ = false;
+  why_not_ = why;
+  shown_.descriptor.store(-1);
   {
     const std::lock_guard lock(mutex_);
-    pq_.reset();
+    waves_.pq().reset();
   }
-  // Of the next server nothing is known yet: where there is no memory for it, it is looked for
-  // once more.
+  // Of the next server nothing is known yet. If there is no memory for it, it is looked for once
+  // more.
   link_.enter(State::resolving);
   link_.next_server(now);
   // The same password waits at the next server.
@@ -217,120 +205,237 @@ void Connection::fail_over(const ServerError& why, Instant now) {
 }
 
 void Connection::advance(Instant now) {
-  const Pq::Progress progress = pq_->advance();
-  descriptor_.store(pq_->descriptor());
+  Pq& pq = *waves_.pq();
+  const Pq::Progress progress = pq.advance();
+  shown_.descriptor.store(pq.descriptor());
   switch (progress) {
-    case Pq::Progress::reading: interest_.store(POLLIN); return;
-    case Pq::Progress::writing: interest_.store(POLLOUT); return;
+    case Pq::Progress::reading: shown_.interest.store(POLLIN); return;
+    case Pq::Progress::writing: shown_.interest.store(POLLOUT); return;
     case Pq::Progress::connected: break;
-    case Pq::Progress::failed: return fail_over(server_error(route_.where(), pq_->error()), now);
+    case Pq::Progress::failed: return fail_over(server_error(route_.where(), pq.error()), now);
   }
   link_.enter(State::greeting);
-  settling_ = false;
-  greeting_.reset();
-  peer_.greeted = clock_->now();
-  peer_.round_trips.begin(peer_.greeted);
-  if (!pq_->run(statements_.greet()) || !pq_->sync()) return fail_over(broken(), now);
-  interest_.store(static_cast<short>(POLLIN | (pq_->blocked() ? POLLOUT : 0)));
+  if (!greeting_.begin(pq, clock_->now())) return fail_over(broken(), now);
+  shown_.interest.store(interest_of(pq));
 }
 
 void Connection::greeted(Instant now) {
-  if (!pq_->flush() || !pq_->receive()) return fail_over(broken(), now);
-  interest_.store(static_cast<short>(POLLIN | (pq_->blocked() ? POLLOUT : 0)));
-  while (std::optional<Result> result = pq_->next()) {
-    if (result->kind() == Result::Kind::synced) return take_greeting(now);
-    // Of several the first error counts, and of none the first rows.
-    const bool error = result->kind() == Result::Kind::error;
-    if (!greeting_ || (error && greeting_->kind() != Result::Kind::error)) {
-      greeting_ = std::move(result);
-    }
+  Pq& pq = *waves_.pq();
+  const Greeting::Step step = greeting_.receive(pq, route_.where());
+  if (step == Greeting::Step::refused) {
+    const std::optional<ServerError> why = greeting_.error();
+    return fail_over(why ? *why : broken(), now);
   }
-}
-
-void Connection::take_greeting(Instant now) {
-  const std::string& where = route_.where();
-  const std::optional<Result> result = std::exchange(greeting_, std::nullopt);
-  if (!result || result->kind() != Result::Kind::rows) {
-    return fail_over(result
-                         ? server_error(where, result->error())
-                         : lost("the reply is not from a PostgreSQL server; check host and port"),
-                     now);
-  }
-  if (!settling_) {
-    const std::optional<ServerFacts> facts = ServerFacts::read(*result);
-    if (const std::optional<ServerError> bad = unfit(facts)) return fail_over(*bad, now);
-    pooled_.store(settings_.pooled.value_or(facts->backend_pid != pq_->backend_pid()));
-    server_process_.store(facts->backend_pid);
+  if (step == Greeting::Step::met) {
+    const ServerFacts& facts = greeting_.facts();
+    shown_.is_pooled.store(greeting_.is_pooled());
+    shown_.server_process.store(facts.backend_pid);
     {
       const std::lock_guard lock(mutex_);
-      peer_.place = facts->whereabouts;
-      peer_.clock = clock_of(facts->whereabouts);
-      peer_.time.read(peer_.greeted, facts->time, now);
-      peer_.round_trips.begun(now);
+      Peer& peer = waves_.peer();
+      peer.place = facts.whereabouts;
+      peer.clock = clock_of(facts.whereabouts);
+      peer.is_pooled = greeting_.is_pooled();
+      peer.time.read(greeting_.begun(), facts.time, now);
+      peer.round_trips.begin(greeting_.begun());
+      peer.round_trips.begun(now);
     }
-    if (lineage_.follow(facts->whereabouts)) user_.replaced();
-    if (!pooled_.load()) return settle_in(now);
-    if (!facts->read_committed) {
-      return fail_over({.kind = ServerError::Kind::final,
-                        .failure = {Errc::misconfigured,
-                                    where + ": a pooler is in between; set the role's "
-                                            "default_transaction_isolation to 'read committed'"}},
-                       now);
-    }
+    if (greeting_.replaces()) user_.replaced();
   }
-  settling_ = false;
+  shown_.interest.store(interest_of(pq));
+  if (!greeting_.is_over()) return;
+  why_not_.reset();
   route_.remember();
   route_.end();
   route_.rest();
-  interest_.store(POLLIN);
   link_.came_up(now);
   user_.connected(*this);
   link_.is_welcome();
 }
 
-std::optional<ServerError> Connection::unfit(const std::optional<ServerFacts>& facts) const {
-  const std::string& where = route_.where();
-  const auto never_mind = [&](const char* words) {
-    return ServerError{.kind = ServerError::Kind::final,
-                       .failure = {Errc::misconfigured, where + ": " + words}};
-  };
-  if (!facts) return never_mind("the schema does not report its version; run 'mortise migrate'");
-  if (facts->version < schema_version) {
-    return never_mind("the schema is older than this library; run 'mortise migrate'");
+Connection::Sent Connection::send(Flights& one, Arguments arguments) {
+  const Instant now = one.front().asked;  // just now
+  Flights dismissed;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!up() || !waves_.pq()) return Sent::refused;
+    if (user_.withdrawn(one.front())) return Sent::withdrawn;
+    shown_.was_used.store(true);
+    if (!waves_.stands(now)) {
+      // That is worth knowing.
+      link_.mark_broken();
+      host_.changed(*this);
+      return Sent::refused;
+    }
+    one.front().arguments = std::move(arguments);
+    const bool is_alone = waves_.add(one);
+    go_on_locked(now, is_alone, dismissed);
+    shown_.load.store(waves_.size());
   }
-  if (facts->version > schema_version) {
-    return never_mind("the schema is newer than this library; use a newer library");
-  }
-  if (facts->standby) return lost("this server is a standby, which cannot grant locks");
-  if (lineage_.outdated(facts->whereabouts)) {
-    return lost("this server has an older timeline: another server was promoted");
-  }
-  if (facts->read_only) {
-    return lost("this server is read-only: default_transaction_read_only is on");
-  }
-  if (!facts->logged) {
-    return never_mind(
-        "a table of locks or keys is unlogged, so a crash would empty it; set it LOGGED");
-  }
-  if (!facts->indexes) {
-    return never_mind("the table of locks lacks its unique indexes; create them again");
-  }
-  return std::nullopt;
+  for (Flight& each : dismissed) user_.dismissed(each);
+  return Sent::sent;
 }
 
-void Connection::settle_in(Instant now) {
-  settling_ = true;
-  bool good = pq_->run(statements_.session());
-  if (!listen_.empty()) {
-    good = good && pq_->run(listen_);
-  } else {
-    for (const Statement& statement : statements_.all()) {
-      if (statement.name.empty() || statement.later) continue;
-      good = good && pq_->prepare(statement.name.c_str(), statement.text, statement.like);
+/// Sends the next wave, if it may leave now.
+/// @param is_alone its only call has not waited
+void Connection::go_on_locked(Instant now, bool is_alone, Flights& dismissed) {
+  if (waves_.may_send(now)) {
+    // What waited may be wanted no more: in front of it goes the release of what it once asked for.
+    if (!is_alone) {
+      dismissed = waves_.take_waiting([this](const Flight& each) { return user_.withdrawn(each); });
+    }
+    if (!waves_.send(now)) {
+      link_.mark_broken();
+      return host_.changed(*this);
     }
   }
-  if (!good || !pq_->sync()) return fail_over(broken(), now);
-  interest_.store(static_cast<short>(POLLIN | (pq_->blocked() ? POLLOUT : 0)));
+  const short wanted = interest_of(*waves_.pq());
+  if (shown_.interest.exchange(wanted) != wanted) host_.changed(*this);
+}
+
+bool Connection::linger() {
+  constexpr int a_moment = 4;  // ms: nothing can call it back
+  const auto awaits = [this] { return up() && shown_.load.load() > 0; };
+  if (!awaits()) return false;
+  const std::unique_lock role(reading_, std::try_to_lock);
+  if (!role || !awaits()) return false;
+  pollfd polled{descriptor(), interest(), 0};
+  if (::poll(&polled, 1, a_moment) <= 0) return false;
+  receive();
+  return true;
+}
+
+bool Connection::delays_close() const {
+  if (!up()) return false;
+  const std::lock_guard lock(mutex_);
+  return waves_.delays_close();
+}
+
+Flights Connection::take_waiting() noexcept {
+  const std::lock_guard lock(mutex_);
+  Flights waiting = waves_.take_waiting([](const Flight&) { return true; });
+  shown_.load.store(waves_.size());
+  return waiting;
+}
+
+void Connection::receive() {
+  link_.looked();
+  Flights done;
+  Flights dismissed;
+  std::vector<std::string> news;
+  const bool is_late = stuck();  // changes in the reader's role only
+  bool is_up_again = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!waves_.pq() || link_.is_broken()) return;
+    const bool good = waves_.receive(is_late, done);
+    // If there is no memory for one, its waiter looks by time.
+    bool more = true;
+    while (more) {
+      base::without_memory([&] {
+        std::optional<std::string> payload = waves_.pq()->notification();
+        more = payload.has_value();
+        if (more) news.push_back(std::move(*payload));
+      });
+    }
+    is_up_again = good && is_late && waves_.is_idle();
+    if (is_up_again) shown_.is_stuck.store(false);
+    if (good) {
+      const Instant now = clock_->now();
+      waves_.heard(done, is_late, now);
+      go_on_locked(now, false, dismissed);
+    } else {
+      link_.mark_broken();
+    }
+    shown_.load.store(waves_.size());
+  }
+  const bool is_of_use = std::any_of(done.begin(), done.end(), [](const Flight& flight) {
+    return flight.result && flight.result->kind() == Result::Kind::rows;
+  });
+  if (is_of_use || !news.empty()) link_.made_sense();
+  base::OneByOne each;
+  each([&] { report(std::move(done), is_late); });
+  for (Flight& flight : dismissed) each([&] { user_.dismissed(flight); });
+  if (why_not_) request(Request::forsake);
+  for (const std::string& payload : news) each([&] { user_.notified(payload); });
+  if (is_up_again) each([&] { user_.connected(*this); });
+  each.finish();
+  // Not before the user has heard the answers: what had to follow those may have come by now.
+  if (shown_.load.load() < 2 || link_.is_broken()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!waves_.waits_for_a_notification()) return;
+  }
+  user_.held_up();
+}
+
+// Each of them, whatever becomes of the one before: if there is no memory for what follows from an
+// answer, the others still count. That one is unanswered again, and the connection breaks.
+void Connection::report(Flights done, bool is_late) {
+  base::OneByOne each;
+  Flights left;
+  while (!done.empty()) {
+    Flight& flight = done.front();
+    bool is_told = false;
+    // Apart: what there is no memory for here must not keep an answer from counting as one. A
+    // primary that takes no writes any more answers, too: it was passed on by plan, or a pooler in
+    // front of it has met it again as a standby. Nothing else ends this connection.
+    each([&] {
+      if (!flight.result || flight.result->kind() != Result::Kind::error) return;
+      ServerError error = server_error(route_.where(), flight.result->error());
+      if (error.kind == ServerError::Kind::elsewhere) why_not_ = std::move(error);
+    });
+    each([&] {
+      const Result* const result = flight.result ? &*flight.result : nullptr;
+      is_late ? user_.answered_late(flight, result) : user_.answered(flight, *result);
+      is_told = true;
+    });
+    // What was late counts as unanswered already.
+    is_told || is_late ? done.pop_front() : left.splice(left.end(), done, done.begin());
+  }
+  if (!left.empty()) {
+    const std::lock_guard lock(mutex_);
+    waves_.put_back(left);
+    link_.mark_broken();
+  }
+  each.finish();
+}
+
+void Connection::drop(const ServerError& why) {
+  const bool was_up = link_.state() == State::up;
+  const Instant now = clock_->now();
+  Flights unanswered;
+  bool is_under_way = false;
+  std::unique_ptr<Pq> pq;  // closed after the mutex was left
+  {
+    const std::lock_guard lock(mutex_);
+    is_under_way = !waves_.is_idle();
+    // What were left behind would take the answers of the next connection for its own.
+    unanswered = waves_.end(shown_.is_stuck.exchange(false));
+    link_.drop(now);
+    shown_.load.store(0);
+    shown_.descriptor.store(-1);
+    shown_.interest.store(0);
+    pq.swap(waves_.pq());
+    shown_.is_retired.store(false);
+    shown_.is_forsaken.store(false);
+  }
+  if (pq && is_under_way) pq->abandon();
+  pq.reset();
+  route_.rest();
+  why_not_.reset();
+  user_.dropped(*this, why, was_up, std::move(unanswered));
+}
+
+Flights Connection::close() noexcept {
+  route_.end();
+  std::unique_ptr<Pq> pq;
+  const std::lock_guard lock(mutex_);
+  link_.leave();
+  shown_.descriptor.store(-1);
+  pq.swap(waves_.pq());
+  shown_.load.store(0);
+  return waves_.end(shown_.is_stuck.exchange(false));
 }
 
 }  // namespace mortise::postgres

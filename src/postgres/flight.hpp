@@ -11,21 +11,51 @@
 
 #include <cstddef>
 #include <list>
+#include <memory>
 #include <optional>
+#include <utility>
 
 namespace mortise::postgres {
 
 struct Flight : Call {
-  explicit Flight(Call call) : Call(std::move(call)) {}
+  // NOLINTNEXTLINE(google-explicit-constructor): a call that is sent is one
+  Flight(Call call) : Call(std::move(call)) {}
+  /// A copy is as the call was before it left.
+  Flight(const Flight& other) : Call(other), alone(other.alone), is_counted(other.is_counted) {}
+  Flight(Flight&&) = default;
+  Flight& operator=(const Flight&) = delete;
+  Flight& operator=(Flight&&) = default;
+  ~Flight() = default;
 
-  [[nodiscard]] Call& call() noexcept { return *this; }
-  [[nodiscard]] const Call& call() const noexcept { return *this; }
+  // For remote::Exchange.
+  [[nodiscard]] static Flight take(std::shared_ptr<Acquisition> of, Instant now, bool /*once*/) {
+    return made(Kind::acquire, std::move(of), now);
+  }
+  [[nodiscard]] static Flight undo(std::shared_ptr<Acquisition> of, Instant now) {
+    return cancel(std::move(of), now, remote::Purpose::undo);
+  }
+  [[nodiscard]] static Flight look(std::shared_ptr<Acquisition> of, Instant now) {
+    return cancel(std::move(of), now, remote::Purpose::look);
+  }
+  [[nodiscard]] static Flight give_back(std::shared_ptr<Release> of,
+                                        std::chrono::nanoseconds its_lease, Instant now) {
+    Flight call = made(Kind::release, std::move(of), now);
+    call.why = remote::Purpose::give_back;
+    call.lease = its_lease;
+    return call;
+  }
+  /// Each request goes by any connection: a new one needs no request by itself.
+  static constexpr bool asks_on_each_connection = false;
+  [[nodiscard]] static bool is_bound() noexcept { return false; }
+  /// It is asked for by a call of its own.
+  [[nodiscard]] static std::shared_ptr<Acquisition> successor() noexcept { return nullptr; }
+
   /// It leaves now. In a fixed time, a server or a pooler that needs long to begin a statement
   /// would answer none, and each would be void by then.
   void leave(Instant now, const remote::RoundTrip& round_trips) noexcept {
-    left = now;
-    time = round_trips.time(patience().usual, patience().longest);
-    deadline = now + time;
+    passage.left = now;
+    passage.time = round_trips.time(patience().usual, patience().longest);
+    deadline = now + passage.time;
   }
 
   // Of its connection.
@@ -33,12 +63,22 @@ struct Flight : Call {
   Instant deadline{};              ///< once it is under way
   std::optional<Result> result{};  ///< until the end of the transaction confirms it
   std::size_t together = 0;        ///< of the first of a transaction: how many it has
-  bool prepares = false;           ///< of nobody's: it is sent by the connection, and ends with it
+  bool alone = false;              ///< in a transaction of its own
+  bool prepares = false;           ///< the connection sends it for itself, and it ends with it
+  bool is_counted = false;         ///< by the pool: it is under way for its name
+
+ private:
+  [[nodiscard]] static Flight cancel(std::shared_ptr<Acquisition> of, Instant now,
+                                     remote::Purpose why) {
+    Flight call = made(Kind::cancel, std::move(of), now);
+    call.why = why;
+    return call;
+  }
 };
 
-/// One allocation for the whole way: it goes from list to list, from a connection to the outbox, to
-/// what is made later, and to the next connection, and none of that needs memory. So what a
-/// connection leaves behind is not forgotten where there is none.
+/// One allocation for the whole way: it goes from list to list, from a connection to the calls that
+/// wait, and none of that needs memory. So what a connection leaves behind is not forgotten if
+/// there is none.
 using Flights = std::list<Flight>;
 
 }  // namespace mortise::postgres

@@ -48,7 +48,7 @@ Connection* Pool::least_busy_locked(const Call& call) {
       Connection*& least = fits ? best : other;
       // What tells waits for all others of the server that do: nobody else shall wait behind it.
       const auto burden = [&](const Connection* one) {
-        return one->load() + (one == ringing_ ? crowd : 0);
+        return one->shown().load + (one == ringing_ ? crowd : 0);
       };
       if (least == nullptr || burden(each) < burden(least)) least = each;
     } else if (each->wanted()) {
@@ -63,19 +63,20 @@ Connection* Pool::least_busy_locked(const Call& call) {
   if (chosen == nullptr || coming || closed_) return chosen;
   // One more for next time, one after the other. What tells counts as soon as it has chosen its
   // connection, and not when it was sent: whoever comes in between is behind it all the same.
-  if (chosen == ringing_ || chosen->load() >= (chosen == best ? crowd : 1)) {
+  if (chosen == ringing_ || chosen->shown().load >= (chosen == best ? crowd : 1)) {
     if (spare == nullptr && all_.size() < most_) spare = &open_locked();
     if (spare != nullptr) spare->want();
   }
   return chosen;
 }
 
-Pool::Choice Pool::choose(const Call& call) {
+Pool::Choice Pool::choose(Flight& call) {
   const std::string* const name = call.name();
   const std::lock_guard lock(mutex_);
   if (name == nullptr) {
     Connection* const best = least_busy_locked(call);
     if (call.kind == Call::Kind::wake) ringing_ = best;
+    call.is_counted = best != nullptr;
     const bool tells = best == ringing_;
     return {.connection = best, .tells = tells, .only_one = tells && !another_is_up_locked()};
   }
@@ -86,6 +87,7 @@ Pool::Choice Pool::choose(const Call& call) {
     way.connection = best;
   }
   ++way.calls;
+  call.is_counted = true;
   const bool tells = way.connection == ringing_;
   return {.connection = way.connection,
           .tells = tells,
@@ -118,7 +120,7 @@ Flights Pool::relieve() {
   const std::lock_guard lock(mutex_);
   if (ringing_ != nullptr && another_is_up_locked()) return ringing_->take_waiting();
   // Whoever waits there has chosen it before it began to tell, and nobody has opened another one.
-  if (ringing_ != nullptr && ringing_->load() > 1) add_one_locked();
+  if (ringing_ != nullptr && ringing_->shown().load > 1) add_one_locked();
   return {};
 }
 
@@ -140,7 +142,8 @@ void Pool::add_one_locked() {
   if (spare != nullptr) spare->want();
 }
 
-void Pool::done(const Call& call) {
+void Pool::done(Flight& call) {
+  if (!std::exchange(call.is_counted, false)) return;
   const std::string* const name = call.name();
   const std::lock_guard lock(mutex_);
   if (call.kind == Call::Kind::wake) ringing_ = nullptr;
@@ -151,11 +154,11 @@ void Pool::done(const Call& call) {
   ++way.done;
 }
 
-void Pool::want(bool now) {
+Failure Pool::want(bool now) {
   const std::lock_guard lock(mutex_);
-  if (closed_) return;
+  if (closed_) return {};
   for (const auto& each : all_) {
-    if (each->up()) return;
+    if (each->up()) return {};
   }
   Connection* one = nullptr;
   for (const auto& each : all_) {
@@ -164,6 +167,12 @@ void Pool::want(bool now) {
   }
   if (one == nullptr && all_.size() < most_) one = &open_locked();
   if (one != nullptr) one->want(now);
+  return why_down_;
+}
+
+void Pool::note_down(Failure why) {
+  const std::lock_guard lock(mutex_);
+  why_down_ = std::move(why);
 }
 
 bool Pool::all_stuck() const {
@@ -176,7 +185,8 @@ std::vector<std::int64_t> Pool::stuck_processes() const {
   std::vector<std::int64_t> processes;
   const std::lock_guard lock(mutex_);
   for (const auto& each : all_) {
-    if (each->stuck() && !each->pooled()) processes.push_back(each->server_process());
+    if (each->stuck() && !each->shown().is_pooled)
+      processes.push_back(each->shown().server_process);
   }
   return processes;
 }
@@ -188,8 +198,10 @@ void Pool::keep_stuck(const std::vector<std::int64_t>& asked_for,
   };
   const std::lock_guard lock(mutex_);
   for (const auto& each : all_) {
-    const std::int64_t process = each->server_process();
-    if (each->stuck() && among(asked_for, process) && !among(living, process)) each->forsake();
+    const std::int64_t process = each->shown().server_process;
+    if (each->stuck() && among(asked_for, process) && !among(living, process)) {
+      each->request(Connection::Request::forsake);
+    }
   }
 }
 
@@ -220,22 +232,21 @@ bool Pool::tidy() {
   }
   // The last ones first: the others are those that are chosen.
   for (auto each = all_.rbegin(); each != all_.rend() && up > 1; ++each) {
-    if (!(*each)->up() || (*each)->load() > 0 || (*each)->was_used()) continue;
-    (*each)->retire();
+    const Connection::Shown& shown = (*each)->shown();
+    if (!(*each)->up() || shown.load > 0 || shown.was_used.exchange(false)) continue;
+    (*each)->request(Connection::Request::retire);
     --up;
   }
   return up > 1 || stuck;
 }
 
-void Pool::forsake_outdated() {
-  const std::lock_guard lock(mutex_);
-  for (const auto& each : all_) each->forsake_outdated();
-}
-
-void Pool::forsake_all() {
+void Pool::request(Connection::Request request) noexcept {
   const std::lock_guard lock(mutex_);
   for (const auto& each : all_) {
-    if (each->up() || each->stuck()) each->forsake();
+    // What is stuck may go on, unless another server is meant.
+    const bool forsakes =
+        request == Connection::Request::forsake || request == Connection::Request::if_outdated;
+    if (each->up() || (forsakes && each->stuck())) each->request(request);
   }
 }
 
@@ -244,13 +255,6 @@ std::vector<Source*> Pool::sources() const {
   const std::lock_guard lock(mutex_);
   for (const auto& each : all_) sources.push_back(each.get());
   return sources;
-}
-
-void Pool::suspect() {
-  const std::lock_guard lock(mutex_);
-  for (const auto& each : all_) {
-    if (each->up()) each->suspect();
-  }
 }
 
 void Pool::close(const std::function<void(const Call&)>& unanswered) noexcept {

@@ -32,7 +32,7 @@ class Pool {
   };
   /// @return the connection for a call, which counts as under way from now on; null = none is up,
   /// and nothing is counted
-  [[nodiscard]] Choice choose(const Call& call);
+  [[nodiscard]] Choice choose(Flight& call);
   /// @return whether a call that waits where it was chosen to go may wait behind nothing but what
   /// tells, which may take long: that came in between, or another connection did, or what it had to
   /// follow was answered.
@@ -42,10 +42,14 @@ class Pool {
   [[nodiscard]] Flights relieve();
   /// @return whether close() has to wait for one: see Connection::delays_close()
   [[nodiscard]] bool delays_close() const;
-  /// The call is not under way any more.
-  void done(const Call& call);
+  /// The call is not under way any more. It does nothing if it was said before.
+  void done(Flight& call);
   /// Has one connect, if none is up. @param now as in Connection::want()
-  void want(bool now);
+  /// @return why none is up; none = one is, or that is not known
+  Failure want(bool now);
+  /// One is up, or none is.
+  void note_up() { note_down({}); }
+  void note_down(Failure why);
   [[nodiscard]] bool up() const;
   /// @return whether one is up, or is stuck and may go on.
   [[nodiscard]] bool stands() const;
@@ -61,14 +65,10 @@ class Pool {
   /// Closes those that nobody has used since this was called last, but for one. @return whether
   /// there are still several, or one that is stuck
   bool tidy();
-  /// Drops those whose server was replaced by another one.
-  void forsake_outdated();
-  /// Drops all: their name leads to another server.
-  void forsake_all();
+  /// Does that to all that are up.
+  void request(Connection::Request request) noexcept;
   /// @return all of them, for whoever polls them.
   [[nodiscard]] std::vector<Source*> sources() const;
-  /// Has all looked at that are up.
-  void suspect();
   /// Detaches and closes all, and tells what was not answered.
   void close(const std::function<void(const Call&)>& unanswered) noexcept;
 
@@ -89,6 +89,7 @@ class Pool {
   const Make make_;
   mutable std::mutex mutex_;
   bool closed_ = false;
+  Failure why_down_{};
   Connection* ringing_ = nullptr;  // tells of what was freed, which may take long
   std::vector<std::unique_ptr<Connection>> all_;
   // By the hash of the name: names that share one go the same way while both have calls.

@@ -1,91 +1,76 @@
 // SPDX-License-Identifier: MIT
-// What the library asks for, on its way to the server. Results are in postgres_replies.cpp, what is
-// asked later or once more in postgres_repeats.cpp, by which statement in postgres_asking.cpp.
 #include "postgres/postgres_backend.hpp"
 
 #include "base/farewell.hpp"
 #include "base/mutant.hpp"
 #include "core/figures.hpp"
+#include "postgres/home.hpp"
+#include "postgres/postgres_client.hpp"
 
-#include <algorithm>
-#include <exception>
+#include <chrono>
 #include <utility>
 
 namespace mortise::postgres {
+namespace {
 
-PostgresBackend::PostgresBackend(Settings settings)
-    : settings_(std::move(settings)),
-      statements_(settings_.schema, settings_.fair),
-      where_("postgresql " + settings_.where()),
-      attempts_(settings_.fair),
-      later_([this](Flights call) { resubmit_all(std::move(call)); }, [this] { tidy(); }, attempts_,
-             [this](const auto& operation) { take_back(operation); }) {
-  if (settings_.pooled) hearing_ = *settings_.pooled ? Hearing::pooled : Hearing::possible;
-}
+constexpr std::chrono::milliseconds a_moment{5};
+
+}  // namespace
+
+PostgresBackend::PostgresBackend(Settings settings) : settings_(std::move(settings)) {}
 
 PostgresBackend::~PostgresBackend() = default;
 
-void PostgresBackend::start(Host& host) {
-  host_ = &host;
-  clock_ = host.clock();
-  Connection::User& user = *this;
-  name_watch_ =
-      std::make_unique<remote::NameWatch>(host, where_, [this](const Failure&) { name_moved(); });
-  pool_ = std::make_unique<Pool>(host, settings_.connections, [this, &user] {
-    return std::make_unique<Connection>(*host_, settings_, statements_, lineage_, std::string(),
-                                        user);
-  });
+// The reasons are in docs/stores/postgresql.md.
+Capabilities PostgresBackend::capabilities() const {
+  const Support fair = settings_.fair ? Support::yes : Support::no;
+  const Listener::Hearing hearing =
+      client_ ? client_->listener.hearing() : Listener::hearing_by(settings_);
+  return {.leases = Support::yes,
+          .fencing = Support::yes,
+          .fair = fair,
+          .push_wakeup = hearing == Listener::Hearing::unknown  ? Support::unknown
+                         : hearing == Listener::Hearing::pooled ? Support::no
+                                                                : Support::yes,
+          .one_wake = fair,
+          .survives_restart = Support::yes,
+          // With synchronous replication; the server does not tell what its standbys are for.
+          .survives_failover = Support::unknown,
+          .shared_mode = Support::yes,
+          .permits = Support::yes,
+          .once = Support::yes,
+          .min_hold = Support::yes,
+          .lists = Support::yes,
+          .queues = Support::yes,
+          .forces = Support::unknown};  // the user may not have the right to it
 }
 
-void PostgresBackend::stop() noexcept {
-  if (pool_ && !stopped_.load()) base::without_memory([this] { flush_outbox(); });
-  if (stopped_.exchange(true) || !pool_) return;
-  Connection* listener = nullptr;
-  {
-    const std::lock_guard lock(mutex_);
-    listener = listener_.load();
-    attached_.store(false);
-  }
-  // Even if the second one could not be attached for want of memory.
-  host_->detach(later_);
-  host_->detach(*name_watch_);
-  name_watch_->end();
-  if (listener != nullptr) {
-    host_->detach(*listener);
-    static_cast<void>(listener->close());
-  }
-  const auto say_farewell = [this](Operation& operation) {
-    base::farewell(operation, [this] { return describe(); });
-  };
-  pool_->close([&](const Call& call) { say_farewell(*call.operation); });
-  // Where there is no memory for a list, whoever waits sees by itself that the client is closed.
-  Flights outbox;
-  {
-    const std::lock_guard lock(mutex_);
-    outbox = outbox_.take();
-  }
-  for (const Call& call : outbox) say_farewell(*call.operation);
-  base::without_memory([&] {
-    for (const auto& operation : attempts_.undecided()) say_farewell(*operation);
-  });
+std::string PostgresBackend::describe() const { return "postgresql " + settings_.where(); }
+
+std::string PostgresBackend::identity() const {
+  const Whereabouts place = client_ ? client_->lineage.newest() : Whereabouts{};
+  return Home{.place = place, .schema = settings_.schema}.text();
 }
+
+void PostgresBackend::start(Host& host) {
+  client_ = std::make_unique<PostgresClient>(settings_, host);
+}
+
+const Parts& PostgresBackend::parts() const noexcept { return client_->parts; }
 
 bool PostgresBackend::open(Operation& operation) {
   if (operation.done()) return false;
-  if (stopped_.load()) {
+  if (client_->polling.is_closed()) {
     operation.failed({Errc::closed, describe()});
     return false;
   }
-  if (!attached_.load()) {
-    // First of all: what is put off for want of memory must not need any to be made later.
-    const std::lock_guard lock(mutex_);
-    if (!stopped_.load() && !attached_.load()) {
-      host_->attach(later_);  // may throw: the next call tries again
-      host_->attach(*name_watch_);
-      attached_.store(true);
-    }
-  }
+  client_->polling.begin();
   return true;
+}
+
+void PostgresBackend::submit(Call::Kind kind, std::shared_ptr<Operation> operation) {
+  if (!open(*operation)) return;
+  client_->exchange.submit(Call::made(kind, std::move(operation), parts().now()));
 }
 
 void PostgresBackend::acquire(const std::shared_ptr<Acquisition>& operation) {
@@ -96,182 +81,108 @@ void PostgresBackend::acquire(const std::shared_ptr<Acquisition>& operation) {
     operation->failed({Errc::unsupported, describe() + ": mode"});
     return;
   }
-  ask(operation);
-}
-
-void PostgresBackend::ask(const std::shared_ptr<Acquisition>& operation) {
-  if (!attempts_.wanted(operation)) return;
-  begin(Call::Kind::acquire, operation);
+  parts().ask(operation);
 }
 
 void PostgresBackend::cancel(const std::shared_ptr<Acquisition>& operation) {
   if (!open(*operation)) return;
-  if (attempts_.may_ask_last(operation->request().attempt) &&
-      !base::mutant("postgres.gives_way_to_the_end")) {
+  const AttemptId& attempt = operation->request().attempt;
+  if (client_->attempts.may_ask_last(attempt) && !base::mutant("postgres.gives_way_to_the_end")) {
     // It was never asked for, to let others come first; and perhaps none of them wants it any more.
-    return begin(Call::Kind::acquire, operation);
+    return client_->exchange.ask(operation);
   }
-  if (!attempts_.cancelled(operation)) {
+  if (!client_->attempts.cancelled(operation)) {
     operation->busy(operation->holder());  // nothing of it is at the server, or under way
     // A notification may have asked for it in between. If that request is lost, a look is due.
-    return over(operation->request().attempt);
+    return client_->exchange.over(attempt);
   }
-  begin(Call::Kind::cancel, operation);
-}
-
-// Releases the hold that a lost request may have taken: see `Courses::begin_looks()`.
-void PostgresBackend::take_back(const std::shared_ptr<Acquisition>& operation) {
-  Flights cancel;
-  try {
-    cancel.emplace_back(Call::made(Call::Kind::cancel, operation, clock_->now()));
-  } catch (...) {
-    attempts_.look_failed(operation->request().attempt);
-    keep({});
-    throw;
-  }
-  resubmit_all(std::move(cancel));
-}
-
-/// Its operation is complete, and it has no hold. A look at what a lost request took may be due.
-void PostgresBackend::over(const AttemptId& attempt) {
-  attempts_.over(attempt);
-  if (attempts_.next_look() != never) host_->changed(later_);
+  submit(Call::Kind::cancel, operation);
 }
 
 void PostgresBackend::renew(const std::shared_ptr<Renewal>& operation) {
-  if (!open(*operation)) return;
-  begin(Call::Kind::renew, operation);
+  submit(Call::Kind::renew, operation);
 }
 
 void PostgresBackend::release(const std::shared_ptr<Release>& operation) {
   if (!open(*operation)) return;
-  if (operation->found() != nullptr) {
-    return begin(Call::Kind::force, operation);
-  }
+  if (operation->found() != nullptr) return submit(Call::Kind::force, operation);
   const auto& successor = operation->successor();
-  const bool others_first =
-      successor && is_lock(operation->hold().mode) && gives_way(operation->hold().name);
-  // Before the release is sent, whose answer says when.
-  if (others_first) ask_after_others(successor);
-  begin(operation->conclusion() ? Call::Kind::conclude : Call::Kind::release, operation);
+  const bool others_first = client_->yields.give_way(*operation);
+  submit(operation->conclusion() ? Call::Kind::conclude : Call::Kind::release, operation);
   // A transaction of its own, right behind: a release is not worth a flush, a grant is.
-  if (successor && !others_first && !successor->done()) ask(successor);
-}
-
-// What the attempt may hold by another grant stays.
-void PostgresBackend::give_back(const Acquisition& operation, std::uint64_t number) {
-  if (stopped_.load()) return;
-  const Acquisition::Request& request = operation.request();
-  const auto release = Release::undo(HoldId{
-      .name = request.name, .attempt = request.attempt, .number = number, .mode = request.mode});
-  {
-    const std::lock_guard lock(mutex_);
-    std::erase_if(given_back_, [](const auto& each) { return each.expired(); });
-    given_back_.push_back(release);
-  }
-  Call call = Call::made(Call::Kind::release, release, clock_->now());
-  call.grant_only = true;
-  call.lease = request.lease;
-  submit(std::move(call));
+  if (successor && !others_first && !successor->done()) parts().ask(successor);
 }
 
 void PostgresBackend::inspect(const std::shared_ptr<Inspection>& operation) {
-  if (!open(*operation)) return;
-  begin(Call::Kind::inspect, operation);
+  submit(Call::Kind::inspect, operation);
 }
 
 void PostgresBackend::recall(const std::shared_ptr<Recollection>& operation) {
+  submit(Call::Kind::recall, operation);
+}
+
+void PostgresBackend::check(const std::shared_ptr<Check>& operation) {
+  submit(Call::Kind::check, operation);
+}
+
+void PostgresBackend::list(const std::shared_ptr<Listing>& operation) {
   if (!open(*operation)) return;
-  begin(Call::Kind::recall, operation);
+  if (operation->cursor().size() > core::longest_name) {
+    operation->failed(
+        {Errc::misconfigured,
+         describe() + ": the cursor is invalid; pass the cursor of the previous page"});
+    return;
+  }
+  submit(Call::Kind::list, operation);
 }
 
-void PostgresBackend::begin(Call::Kind kind, std::shared_ptr<Operation> operation) {
-  submit(Call::made(kind, std::move(operation), clock_->now()));
+void PostgresBackend::queue(const std::shared_ptr<QueueLook>& operation) {
+  submit(Call::Kind::queue, operation);
 }
 
-void PostgresBackend::submit(Call call) {
-  Flights one;
-  one.emplace_back(std::move(call));
-  submit(one);
+void PostgresBackend::stop() noexcept {
+  if (!client_ || client_->polling.is_closed()) return;
+  // If there is no memory for that, what is left ends with its lease.
+  base::without_memory([this] { give_back_the_rest(); });
+  if (client_->polling.close()) end_all();
 }
 
-void PostgresBackend::submit(Flights& one) {
-  const std::shared_ptr<Operation> asked = one.front().operation;
-  const bool tells = one.front().kind == Call::Kind::wake;
-  try {
-    send_or_put_off(one);
-  } catch (const std::exception&) {
-    // Short of memory, or of descriptors. The library asks again for what it has asked for. But of
-    // what tells others no answer would come, that has the next one told.
-    if (one.empty()) keep({});  // it waits in the outbox, and nobody may know
-    if (!tells) throw;
-    bell_.lost(static_cast<const Wake&>(*asked).names);
+// What is taken back after its call has ended, or may have to be: another copy of a request may be
+// granted the lock later.
+bool PostgresBackend::is_any_pending() {
+  // A waiter in another client is notified by no one else of what was freed just now. A request
+  // that has left the server executes without this client, however long its NOTIFY takes.
+  const Instant now = parts().now();
+  return client_->exchange.waiting().is_any_awaited() ||
+         (client_->bell.keeps_some() && client_->pool.up()) || client_->pool.delays_close() ||
+         client_->attempts.any_taken_back() || client_->attempts.is_any_pending(now, now);
+}
+
+// close() waits for what callers free, and for what the library takes back for them. The library
+// does not know of the rest, and it would keep a name from all clients until its lease has ended.
+// No thread of the library reads the answers any more.
+void PostgresBackend::give_back_the_rest() {
+  if (base::mutant("postgres.close_leaves_the_outbox")) return;
+  client_->attempts.hurry(parts().now());
+  client_->exchange.look(parts().now(), true);
+  const Instant until = BootClock::now() + core::command_timeout(core::longest_lease);
+  while (is_any_pending() && BootClock::now() < until) {
+    client_->polling.poll_once(parts().now() + a_moment);
   }
 }
 
-void PostgresBackend::send_or_put_off(Flights& one) {
-  Call call = one.front();  // it may be answered, and gone, as soon as it is sent
-  for (;;) {
-    const Pool::Choice chosen = pool_->choose(call);
-    Connection* const connection = chosen.connection;
-    if (connection == nullptr) break;
-    try {
-      if (!count(call)) {
-        pool_->done(call);
-        return one.clear();
-      }
-    } catch (...) {
-      pool_->done(call);  // there is no memory for it
-      throw;
-    }
-    Connection::Sent sent = Connection::Sent::refused;
-    try {
-      Arguments arguments = prepare(call, connection->pooled());
-      one.front().call() = call;
-      sent = connection->send(one, std::move(arguments));
-    } catch (...) {
-      not_sent(call);
-      throw;
-    }
-    switch (sent) {
-      case Connection::Sent::sent:
-        // After it was sent, so that what never left is not in doubt; by the clock of before.
-        if (call.kind == Call::Kind::acquire) call.acquisition().sent(call.asked);
-        // Another thread may have begun to tell there since it was chosen; or what it was to follow
-        // was answered, whose reader has seen nothing wait.
-        if (pool_->may_go_elsewhere(call, chosen) &&
-            !base::mutant("postgres.overtaken_by_notify")) {
-          held_up();
-        }
-        return;
-      case Connection::Sent::withdrawn: not_sent(call); return;
-      case Connection::Sent::refused: not_sent(call); break;  // it is not up any more: the next one
-    }
-  }
-  put_in_outbox(one);
-}
-
-void PostgresBackend::not_sent(const Call& call) {
-  pool_->done(call);
-  if (call.kind == Call::Kind::acquire) attempts_.not_sent(*call.attempt());
-}
-
-void PostgresBackend::dismissed(const Call& call) { not_sent(call); }
-
-// Two threads may ask for one attempt, one of them late: behind the release of what the other one
-// was granted, or behind a cancel, its request would make an orphaned grant.
-bool PostgresBackend::withdrawn(const Call& call) const {
-  if (call.kind != Call::Kind::acquire || call.executed) return false;
-  return call.operation->done() || attempts_.is_withdrawn(*call.attempt());
-}
-
-/// From now on a request of that attempt is under way, until it is answered or `not_sent()`. An
-/// attempt has one, whatever it leaves for: its caller, a notification, a late answer, a loss.
-/// @return false: it need not leave
-bool PostgresBackend::count(const Call& call) {
-  if (call.kind != Call::Kind::acquire) return true;
-  // What may have been granted already is asked for until an answer counts, whatever else is.
-  return call.executed || attempts_.asked(*call.attempt());
+void PostgresBackend::end_all() noexcept {
+  const auto say_farewell = [this](Operation& operation) {
+    base::farewell(operation, [this] { return describe(); });
+  };
+  client_->polling.end();
+  client_->listener.close();
+  client_->pool.close([&](const Call& call) { say_farewell(*call.operation); });
+  for (const Call& call : client_->exchange.close()) say_farewell(*call.operation);
+  // If there is no memory for a list, a waiting caller sees by itself that the client is closed.
+  base::without_memory([&] {
+    for (const auto& operation : client_->attempts.undecided()) say_farewell(*operation);
+  });
 }
 
 }  // namespace mortise::postgres

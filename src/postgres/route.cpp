@@ -8,6 +8,7 @@
 namespace mortise::postgres {
 
 Route::Route(const Settings& settings) : settings_(settings) {
+  target_.where = "postgresql " + settings.where();
   if (!settings.connector) return;
   for (const Server& host : settings.servers) {
     dialers_.push_back(std::make_unique<remote::Dialer>(settings.connector, host.address));
@@ -23,14 +24,14 @@ void Route::restart() {
 }
 
 void Route::remember() {
-  first_ = led_to_;
+  first_ = target_.host;
   turn_ = 0;
-  good_ = endpoint_.length > 0 ? endpoint_.text() : std::string();
+  good_ = target_.endpoint.length > 0 ? target_.endpoint.text() : std::string();
 }
 
 void Route::watch(remote::NameWatch& names) const {
-  if (endpoint_.length > 0) {
-    names.begin(settings_.servers[led_to_].address.host, endpoint_);
+  if (target_.endpoint.length > 0) {
+    names.begin(settings_.servers[target_.host].address.host, target_.endpoint);
   } else {
     names.end();
   }
@@ -57,13 +58,13 @@ void Route::give_up_name() {
 }
 
 void Route::lead_to(const Server& host, const std::string& number, const std::string& port) {
-  keywords_ = settings_.keywords;
-  led_to_ = current();
-  endpoint_ = {};
-  if (!host.name.empty()) keywords_.emplace_back("host", host.name);
-  if (!number.empty()) keywords_.emplace_back("hostaddr", number);
-  if (!port.empty()) keywords_.emplace_back("port", port);
-  where_ = "postgresql " + host.address.text();
+  target_.keywords = settings_.keywords;
+  target_.host = current();
+  target_.endpoint = {};
+  if (!host.name.empty()) target_.keywords.emplace_back("host", host.name);
+  if (!number.empty()) target_.keywords.emplace_back("hostaddr", number);
+  if (!port.empty()) target_.keywords.emplace_back("port", port);
+  target_.where = "postgresql " + host.address.text();
 }
 
 Route::Step Route::dialed() {
@@ -94,7 +95,7 @@ Route::Step Route::next() {
       std::string number = text.substr(0, colon);
       if (number.starts_with('[')) number = number.substr(1, number.size() - 2);
       lead_to(settings_.servers[current()], number, text.substr(colon + 1));
-      endpoint_ = endpoint;
+      target_.endpoint = endpoint;
       if (endpoints_.empty()) ++turn_;
       return Step::server;
     }
@@ -112,7 +113,7 @@ Route::Step Route::next() {
     if (!found) return Step::resolving;
     resolving_ = false;
     if (found->endpoints.empty()) {
-      where_ = "postgresql " + host.address.text();
+      target_.where = "postgresql " + host.address.text();
       error_ = found->error;
       code_ = found->code;
       ++turn_;

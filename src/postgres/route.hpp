@@ -49,10 +49,10 @@ class Route {
     return settings_.connector ? remote::connector_is_late : of_a_name;
   }
   /// @return all that libpq has to know to connect to this server, and to no other.
-  [[nodiscard]] const Keywords& keywords() const noexcept { return keywords_; }
+  [[nodiscard]] const Keywords& keywords() const noexcept { return target_.keywords; }
   /// @return the server, for messages.
-  [[nodiscard]] const std::string& where() const noexcept { return where_; }
-  [[nodiscard]] Failure failure() const { return {code_, where_ + ": " + error_}; }
+  [[nodiscard]] const std::string& where() const noexcept { return target_.where; }
+  [[nodiscard]] Failure failure() const { return {code_, target_.where + ": " + error_}; }
 
  private:
   [[nodiscard]] Step dialed();
@@ -65,15 +65,19 @@ class Route {
   std::optional<base::Resolver> resolver_;
   std::vector<std::unique_ptr<remote::Dialer>> dialers_;  // by host, where connections are a user's
   base::UniqueFd socket_;
-  std::size_t first_ = 0;    // the host to begin with
-  std::size_t turn_ = 0;     // how many hosts are over
-  std::size_t led_to_ = 0;   // the host of `keywords()`
-  base::Endpoint endpoint_;  // ... and its address, if that was looked up
-  std::string good_;         // the last good one of those
+  std::size_t first_ = 0;  // the host to begin with
+  std::size_t turn_ = 0;   // how many hosts are over
+  /// The server that it has led to.
+  struct Target {
+    std::size_t host = 0;
+    base::Endpoint endpoint{};  ///< if the host was looked up
+    Keywords keywords{};
+    std::string where{};
+  };
+  Target target_;
+  std::string good_;  // the last good one of those
   bool resolving_ = false;
   std::vector<base::Endpoint> endpoints_;  // of that host, the next one last
-  Keywords keywords_;
-  std::string where_;
   std::string error_;
   Errc code_ = Errc::unavailable;
 };

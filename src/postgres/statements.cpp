@@ -3,6 +3,7 @@
 #include "postgres/statements.hpp"
 
 #include "core/figures.hpp"
+#include "postgres/listing.hpp"
 #include "postgres/sql.hpp"
 
 #include <algorithm>
@@ -306,6 +307,33 @@ Arguments Statements::inspect(std::string_view name) {
 Arguments Statements::forget(std::string_view key, std::int64_t what) {
   Arguments arguments;
   arguments.bytes(key).integer(what);
+  return arguments;
+}
+
+Arguments Statements::list(const Listing& listing) {
+  // Of names that may not be held: about a millisecond of the server's time.
+  constexpr std::int64_t most_rows = 2'000;
+  Arguments arguments;
+  arguments.bytes(first_name_of(listing))
+      .bytes(name_behind(listing))
+      .integer(static_cast<std::int64_t>(listing.limit()))
+      .integer(most_rows);
+  return arguments;
+}
+
+Arguments Statements::queue(std::string_view name, std::size_t limit) {
+  Arguments arguments;
+  arguments.bytes(name).integer(static_cast<std::int64_t>(limit));
+  return arguments;
+}
+
+Arguments Statements::force_release(const HoldId& hold) {
+  Arguments arguments;
+  arguments.bytes(hold.name);
+  for (const Mode mode : {Mode::exclusive, Mode::permit, Mode::once}) {
+    const bool its = mode == space_of(hold.mode);
+    arguments.integer(its ? static_cast<std::int64_t>(hold.number) : 0);
+  }
   return arguments;
 }
 

@@ -71,8 +71,7 @@ void Answers::matched(Server& server, const Call& call, const Reply& reply, Inst
   server.time().read(call.asked, told.answer->now, now);
   if (!call.is_about_an_attempt()) return;
   Attempts& attempts = parts_.attempts;
-  told.looks_later = attempts.any_lost() &&
-                     attempts.executed(call.attempt(), told.answer->now, server.clock(), now);
+  told.looks_later = attempts.executed(call.attempt(), told.answer->now, server.clock(), now);
   if (call.leftover) return;
   told.hold = grants_.note(call.acquisition().request(), call.asked, *told.answer);
 }
@@ -88,7 +87,6 @@ void Answers::matched_release(Server& server, const Call& call, Instant now) {
   told.release_in_doubt = attempts.released(hold.attempt, hold.number);
   if (next == nullptr || !told.release->successor) return;
   told.looks_later =
-      attempts.any_lost() &&
       attempts.executed(next->request().attempt, told.release->now, server.clock(), now);
   told.hold = grants_.note(next->request(), call.asked, *told.release->successor);
 }

@@ -106,6 +106,13 @@ struct Call {
     call.ours = true;
     return call;
   }
+  [[nodiscard]] static Call give_back(std::shared_ptr<Release> of,
+                                      std::chrono::nanoseconds its_lease, Instant now) {
+    Call call = release(std::move(of), now);
+    call.ours = true;
+    call.lease = its_lease;
+    return call;
+  }
   [[nodiscard]] static Call look(std::shared_ptr<Acquisition> of, Instant now) {
     Call call = undo(std::move(of), now);
     call.leftover = true;
@@ -212,6 +219,12 @@ struct Call {
   }
   /// @return true if it goes to one server, whichever the name goes to.
   [[nodiscard]] bool is_bound() const noexcept { return asks_first; }
+  // For remote::Exchange. A server forgets the inbox of a client with its connection.
+  static constexpr bool asks_on_each_connection = true;
+  /// @return the attempt that the same request asks for; null = none.
+  [[nodiscard]] std::shared_ptr<Acquisition> successor() const {
+    return kind == Kind::release ? releasing().successor() : nullptr;
+  }
   /// @return whether it is about an attempt that is not a hold yet.
   [[nodiscard]] bool is_about_an_attempt() const noexcept {
     return kind == Kind::acquire || kind == Kind::cancel;
@@ -225,9 +238,9 @@ struct Call {
       case Kind::renew: return remote::Purpose::renew;
       case Kind::ask: return hint;
       case Kind::slots: return route;
+      case Kind::force: return force;
       case Kind::inspect:
       case Kind::check:
-      case Kind::force:
       case Kind::recall:
       case Kind::list:
       case Kind::queue: break;

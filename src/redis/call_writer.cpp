@@ -41,9 +41,11 @@ void note_sent(const Call& call, Operation& operation) {
 }  // namespace
 
 // Wanted first: see Server::detach().
-void CallWriter::want(Server& server, bool now) {
+Failure CallWriter::want(Server& server, bool now) {
+  Failure why = server.why_down();
   server.commands().want(now);
   parts_.polling->attach(server);
+  return why;
 }
 
 bool CallWriter::send(Server& server, Call& call) {
@@ -66,25 +68,17 @@ bool CallWriter::send(Server& server, Call& call) {
   return sent != Connection::Sent::refused;
 }
 
-// The next connection may have the script. A list goes on by what is known of the masters now: the
-// one that was asked may be gone for good.
-bool CallWriter::sends_instead(Call& call) {
-  call.whole = false;
-  if (call.kind != Call::Kind::list) return false;
-  parts_.topology->list(call);
-  return true;
-}
-
 // The next connection begins with what is wanted by then.
 void CallWriter::break_lines() noexcept {
   for (std::size_t i = 0; Server* const server = parts_.topology->nth(i); ++i) {
     if (!server->commands().up() && !parts_.exchange->waiting().any(*server)) continue;
     server->commands().mark_broken({Errc::exhausted, std::string()});
-    base::without_memory([&] { want(*server, false); });
+    base::without_memory([&] { static_cast<void>(want(*server, false)); });
   }
 }
 
 void CallWriter::note_lost(const Server& server, Call& call) noexcept {
+  call.whole = false;  // the next connection may have the script
   if (call.kind == Call::Kind::acquire || call.kind == Call::Kind::cancel) {
     // A cancel takes nothing. But its answer may have named a hold.
     note_lost_take(server, call, call.shared_acquisition());
@@ -101,10 +95,10 @@ void CallWriter::note_lost(const Server& server, Call& call) noexcept {
 void CallWriter::note_lost_take(const Server& server, const Call& call,
                                 const std::shared_ptr<Acquisition>& taker) noexcept {
   const Instant now = parts_.now();
-  const Instant due = call.kind == Call::Kind::cancel
-                          ? now
-                          : call.asked + core::command_timeout(taker->request().lease) +
-                                remote::VoidMoment::a_moment;
+  const Instant due =
+      call.kind == Call::Kind::cancel
+          ? now
+          : remote::VoidMoment::look_at(call.asked, core::command_timeout(taker->request().lease));
   parts_.attempts.request_lost(taker, {call.void_after, server.clock(), now}, due);
 }
 
@@ -173,8 +167,8 @@ void CallWriter::write_release(const Server& server, std::string& bytes, Passage
 // The server ignores it after the time that a command may take.
 void CallWriter::set_void_moment(const Server& server, Call& call,
                                  const Acquisition::Request& request) const {
-  call.void_after = server.time().at(parts_.now()) +
-                    std::chrono::duration_cast<ServerTime>(core::command_timeout(request.lease));
+  call.void_after = remote::VoidMoment::after_that(server.time(), parts_.now(),
+                                                   core::command_timeout(request.lease));
 }
 
 }  // namespace mortise::redis

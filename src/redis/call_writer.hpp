@@ -6,7 +6,6 @@
 #include "redis/polling.hpp"
 #include "redis/topology.hpp"
 
-#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -21,32 +20,14 @@ class CallWriter final : public Exchange::Store {
   [[nodiscard]] Server& line_of(const Call& call) override {
     return parts_.topology->server_of(call);
   }
-  [[nodiscard]] Server& line_of(const Acquisition& operation) override {
-    return parts_.topology->server_of(operation.request().name);
+  [[nodiscard]] remote::LineState state_of(const Server& server) const noexcept override {
+    const Connection& commands = server.commands();
+    return {.connection = commands.up() ? commands.generation() : 0,
+            .has_room = commands.has_room()};
   }
-  [[nodiscard]] std::uint64_t version() const noexcept override {
-    return parts_.topology->version();
-  }
-  [[nodiscard]] bool is_settled() const noexcept override { return parts_.topology->is_settled(); }
-  [[nodiscard]] bool is_up(const Server& server) const noexcept override {
-    return server.commands().up();
-  }
-  [[nodiscard]] std::uint64_t connection_of(const Server& server) const noexcept override {
-    return server.commands().generation();
-  }
-  [[nodiscard]] bool has_room(const Server& server) const noexcept override {
-    return server.commands().has_room();
-  }
-  [[nodiscard]] Failure why_down(const Server& server) const override { return server.why_down(); }
-  void want(Server& server, bool now) override;
-  void use(Server& server, const Call& call) override { parts_.topology->use(server, call); }
+  Failure want(Server& server, bool now) override;
   [[nodiscard]] bool send(Server& server, Call& call) override;
-  [[nodiscard]] bool sends_instead(Call& call) override;
   void note_lost(const Server& server, Call& call) noexcept override;
-  void lost(Server& server, Exchange::Calls& calls) override {
-    parts_.topology->lost(server, calls);
-  }
-  void lost_route(Server& server) override { parts_.topology->lost_route(server); }
   void break_lines() noexcept override;
   void sooner() override { parts_.polling->sooner(); }
 

@@ -20,7 +20,7 @@
 namespace mortise::redis {
 
 /// @thread_safety every member may be called concurrently
-class ClusterServers final : public Topology {
+class ClusterServers final : public Topology, public Exchange::Routes {
  public:
   /// @param parts outlive it
   ClusterServers(Parts& parts, Cluster::Make make);
@@ -36,9 +36,17 @@ class ClusterServers final : public Topology {
   }
   // A script has keys of one slot.
   [[nodiscard]] bool takes_several_names() const noexcept override { return false; }
+
+  // Exchange::Routes
   [[nodiscard]] std::uint64_t version() const noexcept override { return cluster_.version(); }
   [[nodiscard]] bool is_settled() const noexcept override { return cluster_.is_agreed(); }
   void use(Server& server, const Call& call) override;
+  // A list goes on by what is known of the masters now: the one that was asked may be gone for good.
+  [[nodiscard]] bool sends_instead(Call& call) override {
+    if (call.kind != Call::Kind::list) return false;
+    pages_.list(call);
+    return true;
+  }
   void lost(Server& server, Exchange::Calls& calls) override;
   void lost_route(Server& server) override { survey_.silent(server); }
 

@@ -74,14 +74,14 @@ void Grants::answered(Server& server, const std::shared_ptr<Acquisition>& operat
                          request.name + ": the store has " + std::to_string(answer.permits) +
                              " permits, but this client asks for " +
                              std::to_string(request.permits) + "; use one number in all clients"});
-      return over(request.attempt);
+      return parts_.exchange->over(request.attempt);
   }
 }
 
 void Grants::ended(Acquisition& operation, const Answer& answer) {
   const Acquisition::Request& request = operation.request();
   operation.busy(answer.holder());
-  over(request.attempt);
+  parts_.exchange->over(request.attempt);
   if (RedissonSide* const beside = parts_.redisson_of(request.mode)) {
     beside->stop_waiting(request.name);
   }
@@ -124,13 +124,7 @@ void Grants::recorded(const std::shared_ptr<Acquisition>& operation, const Answe
   operation->recorded(answer.record);
   while (!operation->done()) std::this_thread::yield();
   if (!operation->record()) end_what_it_held(request, answer.record->number);
-  over(request.attempt);
-}
-
-// If a request for it was lost, a look is due only now.
-void Grants::over(const AttemptId& attempt) {
-  parts_.attempts.over(attempt);
-  if (parts_.attempts.next_look() != never) parts_.exchange->look(attempt);
+  parts_.exchange->over(request.attempt);
 }
 
 // Another thread has read a push of it, and completes it at this moment; or has it wait for the

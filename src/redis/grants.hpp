@@ -40,7 +40,6 @@ class Grants {
   void tell_believed(const std::shared_ptr<Acquisition>& operation, const Push& push,
                      const Grant& grant);
   void recorded(const std::shared_ptr<Acquisition>& operation, const Answer& answer);
-  void over(const AttemptId& attempt);
   void waits(Server& server, const std::shared_ptr<Acquisition>& operation, Instant asked,
              const Answer& answer);
   [[nodiscard]] bool is_decided_elsewhere(const Acquisition::Request& request,

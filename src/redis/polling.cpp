@@ -26,11 +26,7 @@ void Parts::ask_in_turn(const std::shared_ptr<Acquisition>& waiter) const {
 
 void Parts::give_back(const std::shared_ptr<Release>& hold, std::chrono::nanoseconds lease) const {
   if (polling->is_closed()) return hold->failed({Errc::closed, describe()});
-  exchange->waiting().await(hold);
-  Call call = Call::release(hold, now());
-  call.ours = true;
-  call.lease = lease;
-  exchange->submit(std::move(call));
+  exchange->give_back(hold, lease);
 }
 
 void Polling::begin() {

@@ -28,7 +28,9 @@ RedisClient::RedisClient(const Settings& settings, const remote::Tls* tls, Host&
     return server;
   };
   if (settings.is_cluster()) {
-    topology = std::make_unique<ClusterServers>(parts, make);
+    auto cluster = std::make_unique<ClusterServers>(parts, make);
+    exchange.follow(*cluster);
+    topology = std::move(cluster);
     parts.topology = topology.get();
     return;
   }

@@ -9,7 +9,6 @@
 #include "redis/slots.hpp"
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -29,12 +28,6 @@ class Topology {
   [[nodiscard]] virtual Server* nth(std::size_t number) const noexcept = 0;
   /// @return true if one request may be about several names.
   [[nodiscard]] virtual bool takes_several_names() const noexcept { return true; }
-  // As the members of Exchange::Store.
-  [[nodiscard]] virtual std::uint64_t version() const noexcept { return 0; }
-  [[nodiscard]] virtual bool is_settled() const noexcept { return true; }
-  virtual void use(Server& /*server*/, const Call& /*call*/) {}
-  virtual void lost(Server& /*server*/, Exchange::Calls& /*calls*/) {}
-  virtual void lost_route(Server& /*server*/) {}
 
   /// The first request of the client comes.
   virtual void begin() {}

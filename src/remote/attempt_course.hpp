@@ -99,13 +99,6 @@ class AttemptCourse {
   /// Requests for it that were lost.
   [[nodiscard]] LostRequests& lost() noexcept { return lost_; }
   [[nodiscard]] const LostRequests& lost() const noexcept { return lost_; }
-  /// @return when to look for a hold that a lost request took. While the attempt is undecided, its
-  /// own next request shows that.
-  [[nodiscard]] Instant next_look() const noexcept { return is_undecided() ? never : lost_.due(); }
-  /// @return true if such a look has to begin now; it is under way then.
-  [[nodiscard]] bool begin_look(Instant now) noexcept {
-    return !is_undecided() && lost_.begin_look(now);
-  }
   /// @return true if a copy of its requests may have a hold that no client knows of.
   [[nodiscard]] bool is_unresolved() const noexcept { return lost_.any() || is_to_be_undone(); }
   /// @return true if nothing depends on it any more: no message about it can come, and no lost

@@ -96,7 +96,9 @@ class CourseLists {
     if (course.state() == AttemptCourse::State::gone && !course.lost().any()) return erase(place);
     if (!course.is_unresolved()) entry.kept.reset();
     if (entry.has_look && !course.lost().any()) forget_look(entry);
-    if (entry.has_look) entry.look = looks_.move(entry.look, course.next_look());
+    // While the attempt is undecided, its own next request shows what a lost one took.
+    const Instant due = course.is_undecided() ? never : course.lost().due();
+    if (entry.has_look) entry.look = looks_.move(entry.look, due);
     List& list = list_of(course);
     if (entry.list == &list) return;
     // The operation of a hold is not needed here. A weak reference would keep its memory, which is
@@ -158,6 +160,10 @@ class CourseLists {
       const Place place = list.begin();
       LostRequests& lost = place->course.lost();
       if (lost.any() && lost.is_forgotten(now)) lost.clear();
+      const Acquisition* const kept = place->kept.get();
+      if (kept != nullptr && place->course.was_tried_enough(kept->request().lease, now)) {
+        place->course.settle();
+      }
       const bool is_left = place->course.is_undecided() && place->operation.expired();
       if (is_left || place->course.may_be_forgotten(now)) {
         erase(place);

@@ -21,6 +21,12 @@
 
 namespace mortise::remote {
 
+/// @return true if the client still tries to take the attempt back, or to give its hold back.
+template <class More>
+[[nodiscard]] bool is_undoing(const CourseEntry<More>& entry, Instant now) {
+  return !entry.course.was_tried_enough(entry.kept->request().lease, now);
+}
+
 /// @thread_safety every member may be called concurrently, but for those "under the mutex"
 template <class More>
 class Courses {
@@ -58,10 +64,9 @@ class Courses {
   bool released(const AttemptId& attempt, std::uint64_t number) {
     return on_locked(attempt, [&](Entry& entry) { return entry.course.release(number); });
   }
-  /// @return true if `executed()` may have something to note; it rarely has.
-  [[nodiscard]] bool any_lost() const noexcept { return lists_.looks().size() != 0; }
-  /// As LostRequests::executed().
+  /// As LostRequests::executed(). It rarely has something to note.
   bool executed(const AttemptId& attempt, ServerTime at, std::uint64_t clock, Instant now) {
+    if (lists_.looks().size() == 0) return false;
     return on_locked(attempt,
                      [&](Entry& entry) { return entry.course.lost().executed(at, clock, now); });
   }
@@ -234,6 +239,13 @@ class Courses {
       lists_.file(place);
     }
   }
+  /// @return false: no attempt is being undone or looked at, and no look is planned. It takes
+  /// constant time, and may return true although all of that is over.
+  [[nodiscard]] bool may_any_be_pending(Instant now) {
+    const std::lock_guard lock(mutex_);
+    lists_.forget_some(now);
+    return lists_.looks().size() != 0 || !lists_.ending().empty();
+  }
   /// @return true if an attempt is being undone, or a look is under way or due before `until`.
   [[nodiscard]] bool is_any_pending(Instant now, Instant until = never) const {
     const std::lock_guard lock(mutex_);
@@ -297,15 +309,13 @@ class Courses {
     }
     return on_locked(attempt, std::move(event));
   }
-  [[nodiscard]] static bool is_undoing(const Entry& entry, Instant now) {
-    return !entry.course.was_tried_enough(entry.kept->request().lease, now);
-  }
   [[nodiscard]] static Operation begin_look_locked(Entry& entry, Instant now) {
     if (base::mutant("redis.leave_what_a_copy_has_taken") ||
         base::mutant("postgres.leave_what_a_copy_has_taken")) {
       return nullptr;
     }
-    return entry.course.begin_look(now) ? entry.kept : nullptr;
+    AttemptCourse& course = entry.course;
+    return !course.is_undecided() && course.lost().begin_look(now) ? entry.kept : nullptr;
   }
 
   std::mutex& mutex_;

@@ -66,13 +66,29 @@ template <class Call>
   return calls;
 }
 
+/// The state of a line.
+struct LineState {
+  std::uint64_t connection = 0;  ///< the number of its connection, which grows; 0 = there is none
+  /// false: so many calls are under way that a further one would wait at the server.
+  bool has_room = true;
+
+  /// @return true if a call of that purpose can leave, and need not wait for one that asks for the
+  /// lines.
+  template <class Routes>
+  [[nodiscard]] bool may_leave(Purpose purpose, const Routes& routes) const noexcept {
+    return connection != 0 && (purpose == Purpose::route || routes.is_settled());
+  }
+};
+
 /// A call that cannot leave waits here for its line. A call of an attempt waits as the course of
 /// the attempt does: the next connection sends what the course wants by then.
 ///
 /// A failed allocation behind `submit()` counts as a lost connection: the call is kept, and the
 /// next connection sends it.
-/// @tparam Call has `operation`, `kind`, `since`, `asked`, `lease`, `purpose()`, `attempt()`,
-/// `shared_acquisition()`, `releasing()` and `is_bound()`; `take()`, `undo()` and `look()` make one
+/// @tparam Call has `operation`, `since`, `asked`, `lease`, `purpose()`, `attempt()`,
+/// `shared_acquisition()`, `releasing()`, `successor()` and `is_bound()`; `take()`, `undo()`,
+/// `look()` and `give_back()` make one. `asks_on_each_connection` is true if a server forgets with
+/// a connection which attempts have asked: each new connection then asks for all of them again.
 /// @tparam Line a connection, or those of one server
 /// @tparam Courses the attempts of the client: see remote::Courses
 /// @thread_safety every member may be called concurrently; the store is called under no mutex
@@ -83,54 +99,49 @@ class Exchange {
   using Calls = typename Waiting::Calls;
   using Attempt = std::shared_ptr<Acquisition>;
 
-  /// The store: encodes calls, writes them, and knows which call goes by which line.
+  /// The store: encodes calls and writes them.
   class Store {
    public:
     virtual ~Store() = default;
     /// @return the line by which a call goes, as things are now.
     [[nodiscard]] virtual Line& line_of(const Call& call) = 0;
-    [[nodiscard]] virtual Line& line_of(const Acquisition& operation) = 0;
-    /// @return a number that is another one after each change of that.
-    [[nodiscard]] virtual std::uint64_t version() const noexcept { return 0; }
-    /// @return true if that is known. Until then only calls that ask for it may leave.
-    [[nodiscard]] virtual bool is_settled() const noexcept { return true; }
-    /// @return false: there is no connection.
-    [[nodiscard]] virtual bool is_up(const Line& line) const noexcept = 0;
-    /// @return the number of the connection: grows.
-    [[nodiscard]] virtual std::uint64_t connection_of(const Line& line) const noexcept = 0;
-    /// @return false: so many calls are under way that a further one would wait at the server.
-    [[nodiscard]] virtual bool has_room(const Line& line) const noexcept = 0;
-    /// @return true if a call of that purpose can leave, and need not wait for one that asks for
-    /// the lines.
-    [[nodiscard]] bool may_leave(const Line& line, Purpose purpose) const noexcept {
-      return is_up(line) && (purpose == Purpose::route || is_settled());
-    }
-    /// @return why there is no connection; none = there is, or that is not known.
-    [[nodiscard]] virtual Failure why_down(const Line& line) const = 0;
+    [[nodiscard]] virtual LineState state_of(const Line& line) const noexcept = 0;
     /// Has it connect. @param now true: without waiting for the back-off to pass
-    virtual void want(Line& line, bool now) = 0;
-    /// A call is made for that line.
-    virtual void use(Line& /*line*/, const Call& /*call*/) {}
+    /// @return why there is no connection; none = there is, or that is not known
+    virtual Failure want(Line& line, bool now) = 0;
     /// Encodes and writes a call. @return false: there is no connection, and nothing was done
     [[nodiscard]] virtual bool send(Line& line, Call& call) = 0;
-    /// A call is about to be sent again. @return true: the store has made another one of it
-    [[nodiscard]] virtual bool sends_instead(Call& /*call*/) { return false; }
     /// The connection broke before it answered: notes what the call may have done.
     virtual void note_lost(const Line& line, Call& call) noexcept = 0;
-    /// The connection broke, or could not be made. @param calls that it has not answered
-    virtual void lost(Line& /*line*/, Calls& /*calls*/) {}
-    /// One of those asked which call goes by which line.
-    virtual void lost_route(Line& /*line*/) {}
     /// There was no memory: all connections are made anew.
     virtual void break_lines() noexcept = 0;
     /// `due()` is earlier than before: a thread that sleeps until then has to know.
     virtual void sooner() = 0;
+  };
+  /// The lines of calls. In most stores each call keeps its line.
+  class Routes {
+   public:
+    virtual ~Routes() = default;
+    /// @return a number that is another one after each change of that.
+    [[nodiscard]] virtual std::uint64_t version() const noexcept { return 0; }
+    /// @return true if that is known. Until then only calls that ask for it may leave.
+    [[nodiscard]] virtual bool is_settled() const noexcept { return true; }
+    /// A call is made for that line.
+    virtual void use(Line& /*line*/, const Call& /*call*/) {}
+    /// A call is about to be sent again. @return true: the store has made another one of it
+    [[nodiscard]] virtual bool sends_instead(Call& /*call*/) { return false; }
+    /// The connection broke, or could not be made. @param calls that it has not answered
+    virtual void lost(Line& /*line*/, Calls& /*calls*/) {}
+    /// One of those asked which call goes by which line.
+    virtual void lost_route(Line& /*line*/) {}
   };
 
   /// @param store, courses outlive it
   Exchange(Store& store, Courses& courses, std::shared_ptr<Clock> clock)
       : store_(store), courses_(courses), clock_(std::move(clock)) {}
 
+  /// Call this before the first request. @param routes outlive it
+  void follow(Routes& routes) noexcept { routes_ = &routes; }
   /// The calls that are not under way.
   [[nodiscard]] Waiting& waiting() noexcept { return waiting_; }
 
@@ -139,15 +150,23 @@ class Exchange {
     Line& line = store_.line_of(call);
     if (call.since == Instant{}) call.since = call.asked;
     const Purpose purpose = call.purpose();
-    store_.use(line, call);
-    if (store_.may_leave(line, purpose)) {
+    routes_->use(line, call);
+    const LineState state = store_.state_of(line);
+    if (state.may_leave(purpose, *routes_)) {
       const bool in_order = purpose != Purpose::route && purpose != Purpose::look;
-      if (in_order && (waiting_.any(line) || !store_.has_room(line))) {
-        return wait_for_room(line, std::move(call));
+      if (in_order && (waiting_.any(line) || !state.has_room)) {
+        // The time of a call begins when it leaves. If thousands were under way, the last ones
+        // would count as lost although the server answers steadily.
+        if (purpose == Purpose::take) courses_.wanted(call.shared_acquisition());
+        waiting_.keep(line, alone(std::move(call)));
+        let_leave(line);  // there may be room by now
+        // The connection may have been lost before the call was kept.
+        if (store_.state_of(line).connection == 0) static_cast<void>(store_.want(line, false));
+        return;
       }
       if (store_.send(line, call)) return;
     }
-    if (purpose == Purpose::hint) return store_.want(line, false);
+    if (purpose == Purpose::hint) return static_cast<void>(store_.want(line, false));
     if (call.since == Instant{}) call.since = clock_->now();
     if (purpose == Purpose::take) courses_.wanted(call.shared_acquisition());
     put(alone(std::move(call)));
@@ -167,23 +186,54 @@ class Exchange {
     const bool at_once = purpose == Purpose::renew || !operation->in_trouble();
     // Read the version first: if the call gets another line meanwhile, `moved()` may have come too
     // early for it.
-    const std::uint64_t version = store_.version();
+    const std::uint64_t version = routes_->version();
     Line& line = store_.line_of(call);
-    keep(line, std::move(one));
-    Failure why = store_.why_down(line);
-    store_.want(line, at_once);
-    if (store_.version() != version) return moved();
+    const bool is_kept = keep(line, std::move(one));
+    Failure why = store_.want(line, at_once);
+    if (routes_->version() != version) return moved();
     // The line may have come up in between, before the call was kept.
-    if (store_.may_leave(line, purpose)) {
-      connected(line);
+    if (store_.state_of(line).may_leave(purpose, *routes_)) {
+      is_kept && routes_->is_settled() ? send_again(waiting_.take(line)) : connected(line);
     } else if (why) {
       operation->trouble(std::move(why));
     }
   }
-  /// Sends it again at that moment.
+  /// Sends them again, if they are wanted.
+  void send_again(Calls calls) {
+    const Instant now = clock_->now();
+    each(std::move(calls), [&](Calls& one) {
+      Call& call = one.front();
+      if (is_over(call, courses_, now)) return give_up(call);
+      if (routes_->sends_instead(call)) return;
+      call.asked = now;
+      submit(call);
+    });
+  }
+  /// Sends it again at that moment. Of several calls of one operation that have the same purpose,
+  /// it sends the newest, at the earliest of their moments.
   void repeat_at(const Call& call, Instant when) {
     waiting_.repeat_at(call, when);
     store_.sooner();
+  }
+  /// Releases a hold that no caller has. The attempt may keep a hold of another grant.
+  /// @param lease how long it would keep others out
+  void give_back(const std::shared_ptr<Release>& hold, std::chrono::nanoseconds lease) {
+    waiting_.await(hold);
+    submit(Call::give_back(hold, lease, clock_->now()));
+  }
+  /// Its operation is complete, and the server has nothing of it by an answer. But an earlier
+  /// request, which was lost, may have taken a hold.
+  /// @param looked a look at it was refused. The next one would be refused as well, and close()
+  /// would wait for that
+  void over(const AttemptId& attempt, bool looked = false) {
+    if (looked) {
+      courses_.on(attempt, [](auto& entry) {
+        entry.course.settle();
+        entry.course.lost().clear();
+      });
+    }
+    courses_.over(attempt);
+    if (courses_.next_look() != never) look(attempt);
   }
   /// Its caller has an error. But the server may have queued the attempt, or may grant it.
   void abandon(const Attempt& attempt) noexcept {
@@ -191,8 +241,12 @@ class Exchange {
     if (courses_.abandoned(attempt, clock_->now())) undo(attempt);
   }
   /// Looks at the attempts of which a lost request may have taken a hold, if that is due.
-  /// @param connected true: begin the looks again that failed without a connection
+  /// @param connected true: begin the looks again that failed without a connection, and take back
+  /// the attempts whose callers have an error
   void look(Instant now, bool connected) {
+    if (connected) {
+      for (const Attempt& attempt : courses_.to_undo(now)) undo(attempt);
+    }
     for (const Attempt& attempt : courses_.begin_looks(now, connected)) {
       submit_own(Call::look(attempt, clock_->now()));
     }
@@ -210,23 +264,26 @@ class Exchange {
   /// Calls can leave by it.
   void connected(Line& line) {
     Calls calls = waiting_.take(line);
-    if (!store_.is_settled()) {
+    if (!routes_->is_settled()) {
       const auto sort = [&](Calls& one) {
         if (one.front().purpose() == Purpose::route) return send_again(std::move(one));
         waiting_.keep(line, std::move(one));
       };
       each(std::move(calls), sort);
       // Another thread may have settled it in between, before these calls were kept.
-      if (store_.is_settled()) connected(line);
+      if (routes_->is_settled()) connected(line);
       return;
     }
     send_again(std::move(calls));
-    // A thread that found the connection just up does this beside its reader.
-    for (const Attempt& attempt : courses_.undecided(store_.connection_of(line))) {
-      if (&store_.line_of(*attempt) == &line) ask(attempt, true);
+    const std::uint64_t connection = store_.state_of(line).connection;
+    if (Call::asks_on_each_connection && connection != 0) {  // not lost already
+      // A thread that found the connection just up does this beside its reader.
+      for (const Attempt& attempt : courses_.undecided(connection)) {
+        if (&store_.line_of(Call::take(attempt, {}, true)) == &line) ask(attempt, true);
+      }
     }
     // Behind those: whatever is decided by now was not asked for, or will be answered here.
-    undo_and_look();
+    look(clock_->now(), true);
   }
   /// It has room: calls that wait for that leave.
   void let_leave(Line& line) {
@@ -238,7 +295,9 @@ class Exchange {
       call.asked = {};
       if (!store_.send(line, call)) put(std::move(one));
     };
-    while (store_.may_leave(line, Purpose::take) && store_.has_room(line)) {
+    for (;;) {
+      const LineState state = store_.state_of(line);
+      if (!state.may_leave(Purpose::take, *routes_) || !state.has_room) return;
       Calls one = waiting_.take(line, 1);
       if (one.empty() || !each(std::move(one), send_one)) return;
     }
@@ -246,7 +305,7 @@ class Exchange {
   /// Calls go by other lines than before.
   void moved() {
     send_again(waiting_.take_all());
-    undo_and_look();
+    look(clock_->now(), true);
   }
   /// A connection was lost: decides that for all calls of its line.
   /// @param final the next connection will fail as well
@@ -259,14 +318,18 @@ class Exchange {
     calls.splice(calls.end(), waiting_.take_held_up(line));  // their answers are out of date
     const auto is_route = [](const Call& call) { return call.purpose() == Purpose::route; };
     const bool is_any_route = calls.remove_if(is_route) > 0;
+    if (!base::mutant("postgres.repeats_each_copy")) calls = one_of_each(std::move(calls));
     base::OneByOne each_of;
-    each_of([&] { store_.lost(line, calls); });
+    each_of([&] { routes_->lost(line, calls); });
     const bool failed =
         !each(std::move(calls), [&](Calls& one) { leave_behind(one, why, final, was_up); });
-    each_of([&] { tell_undecided(line, why, final); });
-    if (is_any_route) each_of([&] { store_.lost_route(line); });  // behind what waits for it by now
-    if (failed || each_of.failed() || courses_.is_any_pending(clock_->now())) {
-      store_.want(line, false);
+    // Of several connections another one may be up, which has sent all that waits.
+    const bool is_up = store_.state_of(line).connection != 0;
+    each_of([&] { is_up ? look(clock_->now(), true) : tell_undecided(line, why, final); });
+    // Behind what waits for it by now.
+    if (is_any_route) each_of([&] { routes_->lost_route(line); });
+    if (failed || each_of.failed() || (!is_up && courses_.may_any_be_pending(clock_->now()))) {
+      static_cast<void>(store_.want(line, false));
     }
     each_of.finish();
   }
@@ -274,13 +337,13 @@ class Exchange {
   void refused(const Call& call, const Failure& why, bool final) {
     const Purpose purpose = call.purpose();
     const Fate fate = fate_of_refused(purpose, final);
-    const Attempt next = is_release(purpose) ? call.releasing().successor() : nullptr;
+    const Attempt next = call.successor();
     if (fate == Fate::fail) {
       if (next) next->failed(why);
       call.operation->failed(why);
       give_up(call);
-      if (next) finish(next->request().attempt, false);
-      if (is_of_attempt(purpose)) finish(call.attempt(), purpose == Purpose::look);
+      if (next) over(next->request().attempt);
+      if (is_of_attempt(purpose)) over(call.attempt(), purpose == Purpose::look);
       return;
     }
     if (purpose == Purpose::take) {
@@ -332,43 +395,25 @@ class Exchange {
     return false;
   }
 
-  // The time of a call begins when it leaves. If thousands were under way, the last ones would
-  // count as lost although the server answers steadily.
-  void wait_for_room(Line& line, Call call) {
-    if (call.purpose() == Purpose::take) courses_.wanted(call.shared_acquisition());
-    waiting_.keep(line, alone(std::move(call)));
-    let_leave(line);  // there may be room by now
-    // The connection may have been lost before the call was kept.
-    if (!store_.is_up(line)) store_.want(line, false);
-  }
-  void send_again(Calls calls) {
-    const Instant now = clock_->now();
-    each(std::move(calls), [&](Calls& one) {
-      Call& call = one.front();
-      if (is_over(call, courses_, now)) return give_up(call);
-      if (store_.sends_instead(call)) return;
-      call.asked = now;
-      submit(call);
-    });
-  }
-
   /// @param line of the step that keeps it, which looks for the call there
   /// @param one call, for the next connection
-  void keep(const Line& line, Calls one) noexcept {
+  /// @return false: its course has noted it, and it does not wait itself
+  bool keep(const Line& line, Calls one) noexcept {
     const Call& call = one.front();
     switch (call.purpose()) {
       // Attempts wait in their courses, and so does what takes them back behind their callers.
-      case Purpose::look: return fail_look(courses_, call.attempt());
+      case Purpose::look: fail_look(courses_, call.attempt()); return false;
       case Purpose::take:
-        if (!call.is_bound()) return;
+        if (Call::asks_on_each_connection && !call.is_bound()) return false;
         break;
       case Purpose::undo:
       case Purpose::cancel:
-        if (courses_.ask(call.attempt(), &AttemptCourse::is_to_be_undone)) return;
+        if (courses_.ask(call.attempt(), &AttemptCourse::is_to_be_undone)) return false;
         break;
       default: break;
     }
     waiting_.keep(line, std::move(one));
+    return true;
   }
   // Replicas did not have the grant, so its caller never got it, and may still wait for the
   // attempt. As long as a release of the grant is noted, each new grant is refused.
@@ -380,27 +425,17 @@ class Exchange {
 
   void leave_behind(Calls& one, const Failure& why, bool final, bool was_up) {
     const Call& call = one.front();
-    const Fate fate = fate_of_lost(call.purpose(), final, was_up);
+    Fate fate = fate_of_lost(call.purpose(), final, was_up);
+    if (call.purpose() == Purpose::look) return fail_look(courses_, call.attempt());
+    // No connection asks for it by itself.
+    const bool is_left = !Call::asks_on_each_connection && call.purpose() == Purpose::take;
+    if (fate == Fate::drop && is_left) fate = Fate::keep;
     if (fate == Fate::drop) return;
     if (is_over(call, courses_, clock_->now())) return give_up(call);
     if (fate == Fate::fail) return fail(call, why);
     if (fate == Fate::keep) return put(std::move(one));
     call.operation->trouble(why);
     static_cast<Renewal&>(*call.operation).answered();
-  }
-  /// The server has nothing of an attempt. But an earlier request, which was lost, may have taken
-  /// it.
-  /// @param looked a look at it was refused. The next one would be refused as well, and close()
-  /// would wait for that
-  void finish(const AttemptId& attempt, bool looked) {
-    courses_.over(attempt);
-    if (looked) {
-      courses_.on(attempt, [](auto& entry) {
-        entry.course.settle();
-        entry.course.lost().clear();
-      });
-    }
-    look(attempt);
   }
   void fail(const Call& call, const Failure& why) {
     call.operation->failed(why);
@@ -413,7 +448,7 @@ class Exchange {
   void tell_undecided(Line& line, const Failure& why, bool final) {
     base::OneByOne each_of;
     for (const Attempt& attempt : courses_.undecided()) {
-      if (&store_.line_of(*attempt) != &line) continue;
+      if (&store_.line_of(Call::take(attempt, {}, false)) != &line) continue;
       // An attempt that was never sent on that connection did not cause the wrong reply.
       if (final && why.code != Errc::protocol) {
         // The server may have executed a copy before the connection broke.
@@ -422,17 +457,13 @@ class Exchange {
           abandon(attempt);
         });
       } else {
-        store_.want(line, false);
+        static_cast<void>(store_.want(line, false));
         each_of([&] { attempt->trouble(why); });
       }
     }
     each_of.finish();
   }
 
-  void undo_and_look() {
-    for (const Attempt& attempt : courses_.to_undo(clock_->now())) undo(attempt);
-    look(clock_->now(), true);
-  }
   void undo(const Attempt& attempt) noexcept {
     // It may have become a hold by now, which the answer to a look names.
     const bool holds = courses_.ask(attempt->request().attempt, &AttemptCourse::number) != 0;
@@ -451,6 +482,8 @@ class Exchange {
   }
 
   Store& store_;
+  Routes fixed_;
+  Routes* routes_ = &fixed_;
   Courses& courses_;
   const std::shared_ptr<Clock> clock_;
   Waiting waiting_;

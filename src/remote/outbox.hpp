@@ -41,7 +41,7 @@ inline constexpr std::chrono::minutes longest_unattended{1};
   return now - since > std::max<std::chrono::nanoseconds>(longest_unattended, lease);
 }
 
-/// The name that is looked at to see whether locks can be taken at all. Nobody locks it.
+/// The name that is looked at to see whether locks can be taken at all. No client locks it.
 inline constexpr std::string_view probed_name = "mortise.check";
 
 /// Does that with each call, whatever became of those before it.
@@ -64,7 +64,19 @@ bool each_or_keep(Calls calls, Work work, Keep keep) noexcept {
   return failed;
 }
 
-/// @tparam Call has an `operation` and a `kind`
+/// @tparam Call has an `operation` and a `purpose()`
+/// @return a key that calls share of which one is enough.
+template <class Call>
+[[nodiscard]] std::pair<const void*, int> key_of(const Call& call) noexcept {
+  return {call.operation.get(), static_cast<int>(call.purpose())};
+}
+struct HashOfKey {
+  std::size_t operator()(const std::pair<const void*, int>& key) const noexcept {
+    return std::hash<const void*>()(key.first) + static_cast<std::size_t>(key.second);
+  }
+};
+
+/// @tparam Call see `key_of()`
 /// @thread_safety for one thread at a time, but for `empty()`
 template <class Call>
 class Outbox {
@@ -72,7 +84,7 @@ class Outbox {
   /// They go from hand to hand without memory: see UnderWay.
   using Calls = std::list<Call>;
 
-  /// Keeps at most one call per operation and kind; a later duplicate is dropped.
+  /// Keeps at most one call per operation and purpose; a later duplicate is dropped.
   /// @param alone one call
   void add(Calls alone) noexcept {
     bool is_new = true;
@@ -97,19 +109,22 @@ class Outbox {
   }
 
  private:
-  using Key = std::pair<const void*, int>;
-  struct Hash {
-    std::size_t operator()(const Key& key) const noexcept {
-      return std::hash<const void*>()(key.first) + static_cast<std::size_t>(key.second);
-    }
-  };
-  [[nodiscard]] static Key key_of(const Call& call) noexcept {
-    return {call.operation.get(), static_cast<int>(call.kind)};
-  }
-
   Calls calls_;
-  std::unordered_set<Key, Hash> keys_;
+  std::unordered_set<std::pair<const void*, int>, HashOfKey> keys_;
   std::atomic<bool> is_empty_{true};
 };
+
+/// @return the calls without later duplicates: see `Outbox::add()`.
+template <class Call>
+[[nodiscard]] std::list<Call> one_of_each(std::list<Call> calls) noexcept {
+  if (calls.size() < 2) return calls;
+  Outbox<Call> first;
+  while (!calls.empty()) {
+    std::list<Call> alone;
+    alone.splice(alone.begin(), calls, calls.begin());
+    first.add(std::move(alone));
+  }
+  return first.take();
+}
 
 }  // namespace mortise::remote

@@ -26,7 +26,18 @@ struct VoidMoment {
   Instant elsewhere{};                       ///< until when a request to another server may arrive
   std::chrono::nanoseconds lasts = longest;  ///< void so long after it left, by any clock
 
-  /// @param time that the request had for its answer @return its `lasts`
+  // Of a request that leaves at a moment, and whose answer may take that time.
+
+  /// @return the moment after which the server ignores it.
+  [[nodiscard]] static ServerTime after_that(const ServerClock& clock, Instant left,
+                                             std::chrono::nanoseconds time) noexcept {
+    return clock.at(left) + std::chrono::ceil<ServerTime>(time);
+  }
+  /// @return when a look at the server shows whether it took a hold. Before that it may still wait.
+  [[nodiscard]] static Instant look_at(Instant left, std::chrono::nanoseconds time) noexcept {
+    return left + time + a_moment;
+  }
+  /// @return its `lasts`.
   [[nodiscard]] static std::chrono::nanoseconds lasts_for(std::chrono::nanoseconds time) noexcept {
     return std::max<std::chrono::nanoseconds>(longest, time + ServerClock::longest_way);
   }

@@ -17,11 +17,12 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <unordered_map>
 #include <utility>
 
 namespace mortise::remote {
 
-/// @tparam Call has an `operation` and a `kind`
+/// @tparam Call see `key_of()`
 /// @tparam Line identifies a connection by its address
 /// @thread_safety every member may be called concurrently
 template <class Call, class Line>
@@ -68,11 +69,23 @@ class WaitingCalls {
     return calls;
   }
 
-  /// It is sent again at that moment.
+  /// It is sent again at that moment, or at an earlier one of a call with the same key.
   void repeat_at(const Call& call, Instant when) {
     Calls alone{call};
     const std::lock_guard lock(mutex_);
-    repeats_.add(when, std::move(alone));
+    if (is_closed_) return;
+    const auto [its, is_new] = places_of_repeats_.try_emplace(key_of(call));
+    if (!is_new) {
+      its->second->second.swap(alone);
+      if (when < its->second->first) its->second = repeats_.move(its->second, when);
+      return;
+    }
+    try {
+      its->second = repeats_.add(when, std::move(alone));
+    } catch (...) {
+      places_of_repeats_.erase(its);
+      throw;
+    }
   }
   /// @return the moment of the first of those; `never` = there is none.
   [[nodiscard]] Instant due() const noexcept { return repeats_.next(); }
@@ -81,6 +94,7 @@ class WaitingCalls {
     if (repeats_.next() > now) return due;
     const std::lock_guard lock(mutex_);
     for (Calls& alone : repeats_.take(now)) due.splice(due.end(), alone);
+    for (const Call& call : due) places_of_repeats_.erase(key_of(call));
     return due;
   }
 
@@ -121,12 +135,16 @@ class WaitingCalls {
     });
   }
 
-  /// The client is closed. @return all that waits for a connection or for something else
+  /// The client is closed. @return all that waits for a connection, a moment or something else
   [[nodiscard]] Calls close() noexcept {
     Calls calls = take_all();
     const std::lock_guard lock(mutex_);
     is_closed_ = true;
     for (auto& [line, its] : lines_) calls.splice(calls.end(), its.held_up);
+    base::without_memory([&] {
+      for (Calls& alone : repeats_.take(never)) calls.splice(calls.end(), alone);
+      places_of_repeats_.clear();
+    });
     return calls;
   }
 
@@ -146,7 +164,10 @@ class WaitingCalls {
   mutable std::mutex mutex_;
   std::map<const Line*, OfLine> lines_;
   std::atomic<std::size_t> lines_with_calls_{0};
-  Timer<Calls> repeats_;  // each alone, so that it is taken without memory
+  using Repeats = Timer<Calls>;
+  Repeats repeats_;  // each alone, so that it is taken without memory
+  std::unordered_map<std::pair<const void*, int>, typename Repeats::Place, HashOfKey>
+      places_of_repeats_;
   std::list<std::weak_ptr<Operation>> awaited_;
   bool is_closed_ = false;
 };

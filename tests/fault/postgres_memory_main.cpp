@@ -141,6 +141,21 @@ bool server_refuses(const std::string& url, PostgresTalk& owner, ShortageRound r
   return reached;
 }
 
+/// A waiter is answered that another client holds the name, for a short time.
+bool waiter_is_answered(const std::string& url, PostgresTalk& talk, ShortageRound round) {
+  User user("a waiter is answered", round, url);
+  const std::string name = user.name("held");
+  user.expect_released(user.free(*user.take(name)));
+  static_cast<void>(talk.value(
+      "select mortise.take(convert_to($1, 'UTF8'), '\\x99', 300000, '', 0, '', 'infinity')",
+      {name}));
+  const auto wanted = user.ask(name);
+  const bool reached = user.run_short_of_memory();
+  user.finish(wanted);
+  user.expect_released(user.free(*wanted));
+  return reached;
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -172,6 +187,8 @@ int main(int count, char** arguments) {
     // Few allocations, and each counts.
     mortise::test::play_each_shortage(
         [&](ShortageRound round) { return server_refuses(url, owner, round); }, 1, 1);
+    mortise::test::play_each_shortage(
+        [&](ShortageRound round) { return waiter_is_answered(url, talk, round); }, 1, 1);
     return 0;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());

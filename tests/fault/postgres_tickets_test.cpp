@@ -4,8 +4,10 @@
 // that lets nothing through, so that it stands in the queue and cannot come.
 #include "fault/postgres_fixture.hpp"
 
+#include <future>
 #include <optional>
 #include <string>
+#include <system_error>
 
 namespace mortise::fault {
 namespace {
@@ -56,6 +58,33 @@ TEST_F(PostgresTickets, WhoIsFirstIsNotPassedByANewcomer) {
   EXPECT_EQ(first.release(), Released::released);
   EXPECT_TRUE(come_to_have_tickets(0));
   EXPECT_TRUE(newcomer.make_lock("a").try_lock());
+}
+
+// The lease of the run is over when the server can be reached again. The request is repeated, and
+// the answer to it is that another client comes first: it has not looked at the run. Promise: O3
+TEST_F(PostgresTickets, ARunThatNoClientKnowsOfIsUndoneAlthoughAnotherClientComesFirst) {
+  Client mine = distant_client();
+  Once key = mine.make_once("a", {.repeat = Repeat::always, .wait = 5s, .lease = 20s});
+  key.begin().succeed("first");
+  proxy().refuse(true);
+  proxy().lose_reply(1);
+  auto begun = std::async(std::launch::async, [&key] {
+    std::error_code error;
+    return static_cast<bool>(key.begin(error));
+  });
+  ASSERT_TRUE(eventually([&] { return see("select state from mortise.once") == "P"; }));
+  PostgresTalk other = server().user();
+  EXPECT_THAT(other.value("select encode(mortise.begin_key('a', decode('" + std::string(48, '9') +
+                          "', 'hex'), 1000000, '', 1 + 2, '', 2, 1000000, 'infinity'), 'escape')"),
+              ::testing::StartsWith("Q"));
+  server().talk().run(
+      "update mortise.run_ticket set contact = clock_timestamp() + interval '1 hour';"
+      "update mortise.run set expires_at = clock_timestamp()");
+  proxy().lose_reply(0);
+  proxy().refuse(false);
+  EXPECT_FALSE(begun.get());
+  EXPECT_TRUE(eventually([&] { return see("select state from mortise.once") == "Y"; }))
+      << "the outcome that stood before is lost";
 }
 
 // The waiter was told of a lock that it does not want any more: that must not be the end of it.

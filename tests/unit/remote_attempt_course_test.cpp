@@ -261,7 +261,9 @@ class Judge {
         may_arrive_ = is_asked_ = true;
         is_looking_ = false;  // the answer to that look says nothing about this request
         break;
-      case 15: return looked(course_.begin_look(at_noon), number, before);
+      case 15:
+        return looked(!course_.is_undecided() && course_.lost().begin_look(at_noon), number,
+                      before);
       case 16: return reopened(before);
       case 17:
         if (course_.lost().executed(at + 2s, 7, at_noon)) return "void, and may still arrive";

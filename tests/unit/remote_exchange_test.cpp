@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -28,7 +29,9 @@ struct Way {
   Failure why_down{};
 };
 
-struct Parcel {
+/// @tparam each_connection see remote::Exchange
+template <bool each_connection>
+struct ParcelOf {
   std::shared_ptr<Operation> operation{};
   Purpose kind = Purpose::question;
   std::chrono::nanoseconds lease{};
@@ -36,17 +39,25 @@ struct Parcel {
   Instant since{};
 
   using Attempt = std::shared_ptr<Acquisition>;
-  static Parcel take(Attempt of, Instant now, bool /*once*/) {
+  static ParcelOf take(Attempt of, Instant now, bool /*once*/) {
     return {.operation = std::move(of), .kind = Purpose::take, .asked = now};
   }
-  static Parcel undo(Attempt of, Instant now) {
+  static ParcelOf undo(Attempt of, Instant now) {
     return {.operation = std::move(of), .kind = Purpose::undo, .asked = now};
   }
-  static Parcel look(Attempt of, Instant now) {
+  static ParcelOf give_back(std::shared_ptr<Release> of, std::chrono::nanoseconds lease,
+                            Instant now) {
+    return {.operation = std::move(of), .kind = Purpose::give_back, .lease = lease, .asked = now};
+  }
+  static ParcelOf look(Attempt of, Instant now) {
     return {.operation = std::move(of), .kind = Purpose::look, .asked = now};
   }
   [[nodiscard]] Purpose purpose() const { return kind; }
   [[nodiscard]] bool is_bound() const { return false; }
+  static constexpr bool asks_on_each_connection = each_connection;
+  [[nodiscard]] Attempt successor() const {
+    return is_release(kind) ? releasing().successor() : nullptr;
+  }
   [[nodiscard]] Attempt shared_acquisition() const {
     return std::static_pointer_cast<Acquisition>(operation);
   }
@@ -56,29 +67,36 @@ struct Parcel {
 
 struct Nothing {};
 using Attempts = Courses<Nothing>;
+using Parcel = ParcelOf<true>;
 using Post = Exchange<Parcel, Way, Attempts>;
+/// Of a store whose requests may go by any connection.
+using Freight = Exchange<ParcelOf<false>, Way, Attempts>;
 
 /// A letter for each call: "t" for a take, and so on.
-char letter_of(Purpose purpose) { return "tluCrgwqhR"[static_cast<int>(purpose)]; }
+char letter_of(Purpose purpose) { return "tluCrgwfqhR"[static_cast<int>(purpose)]; }
 
-class PostOffice final : public Post::Store {
+template <class Exchange>
+class PostOffice final : public Exchange::Store, public Exchange::Routes {
  public:
-  Way& line_of(const Parcel& /*call*/) override { return *way; }
-  Way& line_of(const Acquisition& /*operation*/) override { return *way; }
-  [[nodiscard]] std::uint64_t version() const noexcept override { return version_now; }
-  [[nodiscard]] bool is_settled() const noexcept override { return settled; }
-  [[nodiscard]] bool is_up(const Way& line) const noexcept override { return line.is_up; }
-  [[nodiscard]] std::uint64_t connection_of(const Way& line) const noexcept override {
-    return line.connection;
+  using Call = typename Exchange::Calls::value_type;
+  Way& line_of(const Call& /*call*/) override { return *way; }
+  [[nodiscard]] LineState state_of(const Way& line) const noexcept override {
+    const bool is_up = line.is_up && !(is_lost_soon && std::exchange(was_asked, true));
+    return {is_up ? line.connection : 0, line.room > 0};
   }
-  [[nodiscard]] bool has_room(const Way& line) const noexcept override { return line.room > 0; }
-  [[nodiscard]] Failure why_down(const Way& line) const override { return line.why_down; }
-  void want(Way& line, bool now) override {
+  Failure want(Way& line, bool now) override {
     ++line.wanted;
     if (now) ++line.wanted_now;
     if (becomes_known) version_now += std::exchange(becomes_known, 0);
+    if (comes_up_soon) line.is_up = true;
+    return line.why_down;
   }
-  bool send(Way& line, Parcel& call) override {
+  [[nodiscard]] std::uint64_t version() const noexcept override { return version_now; }
+  [[nodiscard]] bool is_settled() const noexcept override { return settled; }
+  void use(Way& /*line*/, const Call& /*call*/) override {}
+  [[nodiscard]] bool sends_instead(Call& /*call*/) override { return false; }
+  void lost(Way& /*line*/, std::list<Call>& /*calls*/) override {}
+  bool send(Way& line, Call& call) override {
     if (without_memory) throw std::bad_alloc();
     if (!line.is_up) return false;
     sent += letter_of(call.kind);
@@ -88,7 +106,7 @@ class PostOffice final : public Post::Store {
     }
     return true;
   }
-  void note_lost(const Way& /*line*/, Parcel& call) noexcept override {
+  void note_lost(const Way& /*line*/, Call& call) noexcept override {
     noted += letter_of(call.kind);
   }
   void lost_route(Way& /*line*/) override { ++lost_routes; }
@@ -100,6 +118,9 @@ class PostOffice final : public Post::Store {
   Way* way = nullptr;
   bool settled = true;
   bool without_memory = false;
+  bool is_lost_soon = false;   // after the exchange has asked for the state of the line
+  bool comes_up_soon = false;  // after it has asked, and before it wants the line
+  mutable bool was_asked = false;
   std::uint64_t version_now = 1;
   std::uint64_t becomes_known = 0;
   std::string sent;
@@ -114,6 +135,7 @@ class RemoteExchange : public ::testing::Test {
   RemoteExchange() {
     store_.courses = &courses_;
     store_.way = &way_;
+    exchange_.follow(store_);
     exchange_.waiting().add_line(way_);
     exchange_.waiting().add_line(other_);
   }
@@ -154,7 +176,7 @@ class RemoteExchange : public ::testing::Test {
   Attempts courses_{mutex_};
   Way way_;
   Way other_;
-  PostOffice store_;
+  PostOffice<Post> store_;
   Post exchange_{store_, courses_, clock_};
 };
 
@@ -197,6 +219,30 @@ TEST_F(RemoteExchange, LetsAWindowOfCallsLeave) {
   way_.room = 0;
   const auto route = submit(Purpose::route);
   EXPECT_EQ(store_.take_sent(), "R") << "all others wait for that";
+}
+
+// Another thread has told of the loss by then.
+TEST_F(RemoteExchange, WantsAConnectionThatIsLostWhileACallWaitsForRoom) {
+  way_.is_up = true;
+  way_.room = 0;
+  store_.is_lost_soon = true;
+  const auto question = submit(Purpose::question);
+  EXPECT_EQ(way_.wanted, 1);
+  store_.is_lost_soon = false;
+  way_.room = 1;
+  come_up();
+  EXPECT_EQ(store_.take_sent(), "q");
+}
+
+// The thread that reads has looked for waiting calls before that.
+TEST_F(RemoteExchange, SendsACallWhoseConnectionComesUpBeforeTheCallWaits) {
+  store_.comes_up_soon = true;
+  const auto release = submit(Purpose::release);
+  EXPECT_EQ(store_.take_sent(), "r");
+  way_.is_up = false;
+  lose_a_request(attempt_of(1), 0s);
+  exchange_.look(clock_->now(), false);
+  EXPECT_EQ(store_.take_sent(), "l");
 }
 
 TEST_F(RemoteExchange, AsksWhichCallGoesWhereFirst) {
@@ -336,19 +382,21 @@ TEST_F(RemoteExchange, RepeatsWhatWasRefusedForNowIfNoCallerDoes) {
   const auto release = std::make_shared<Release>(HoldId{}, attempt_of(9));
   const auto back = std::make_shared<Release>(HoldId{});
   const auto question = std::make_shared<Inspection>("a");
+  const auto force = std::make_shared<Release>(HoldId{});
   const Failure busy{Errc::unavailable, "busy"};
   way_.is_up = true;
   exchange_.refused({.operation = release, .kind = Purpose::release}, busy, false);
   exchange_.refused({.operation = back, .kind = Purpose::give_back, .since = clock_->now()}, busy,
                     false);
   exchange_.refused({.operation = question, .kind = Purpose::question}, busy, false);
+  exchange_.refused({.operation = force, .kind = Purpose::force}, busy, false);
   EXPECT_TRUE(release->in_trouble());
   EXPECT_TRUE(release->successor()->in_trouble());
   EXPECT_TRUE(back->in_trouble());
   EXPECT_EQ(question->failure().code, Errc::unavailable);
   clock_->advance(1s);
   exchange_.tick(clock_->now());
-  EXPECT_EQ(store_.take_sent(), "g");
+  EXPECT_EQ(store_.take_sent(), "gf");
 }
 
 TEST_F(RemoteExchange, AsksForAnAttemptThatWasRefusedForNowWhenItsCallerDoes) {
@@ -379,6 +427,66 @@ TEST_F(RemoteExchange, LooksForAHoldOfAnAttemptThatWasRefusedForGood) {
   exchange_.refused(Parcel::look(waits, clock_->now()), denied, true);
   EXPECT_EQ(exchange_.due(), never) << "the next look would be refused as well";
   EXPECT_FALSE(courses_.is_any_pending(clock_->now()));
+}
+
+// Promise: S5
+TEST_F(RemoteExchange, LooksAtAnAttemptThatIsOverAlthoughARequestForItWasLost) {
+  const auto waits = attempt_of(1);
+  way_.is_up = true;
+  exchange_.ask(waits);
+  EXPECT_EQ(store_.take_sent(), "t");
+  lose_a_request(waits, 5s);
+  EXPECT_EQ(exchange_.due(), never) << "its own next request shows what the lost one took";
+  waits->busy({});
+  exchange_.over(waits->request().attempt);
+  EXPECT_EQ(store_.sooner_count, 1) << "a thread sleeps, and the look is due";
+  clock_->advance(5s);
+  exchange_.tick(clock_->now());
+  EXPECT_EQ(store_.take_sent(), "l");
+}
+
+// No caller waits, and no other call would have the client connect.
+// Promise: S5
+TEST_F(RemoteExchange, WantsAConnectionForALookThatWasLost) {
+  const auto gone = attempt_of(1);
+  lose_a_request(gone, 0s);
+  way_.is_up = true;
+  exchange_.look(clock_->now(), false);
+  EXPECT_EQ(store_.take_sent(), "l");
+  break_off(under_way(Purpose::look, gone));
+  EXPECT_EQ(way_.wanted, 1);
+  come_up();
+  EXPECT_EQ(store_.take_sent(), "l");
+  courses_.executed(gone->request().attempt, 2us, 1, clock_->now());
+  courses_.over(gone->request().attempt);
+  break_off();
+  EXPECT_EQ(way_.wanted, 1) << "nothing is left to look at";
+}
+
+// Promise: S5
+TEST_F(RemoteExchange, SendsOneOfSeveralCopiesOfALostCall) {
+  const auto release = std::make_shared<Release>(HoldId{});
+  way_.is_up = true;
+  Post::Calls unanswered = under_way(Purpose::release, release);
+  unanswered.splice(unanswered.end(), under_way(Purpose::release, release));
+  break_off(std::move(unanswered));
+  EXPECT_EQ(store_.noted, "rr");
+  come_up();
+  EXPECT_EQ(store_.take_sent(), "r");
+}
+
+// A store with several connections for all names: another one is up when one of them is lost.
+TEST_F(RemoteExchange, SendsWhatWasLostByAnotherConnectionAtOnce) {
+  const auto waits = attempt_of(1);
+  const auto release = std::make_shared<Release>(HoldId{});
+  way_.is_up = true;
+  exchange_.ask(waits);
+  EXPECT_EQ(store_.take_sent(), "t");
+  lose_a_request(attempt_of(2), 0s);
+  exchange_.lost(way_, {Errc::unavailable, "gone"}, false, true,
+                 under_way(Purpose::release, release));
+  EXPECT_EQ(store_.take_sent(), "rl");
+  EXPECT_FALSE(waits->in_trouble()) << "it was asked for by the other one";
 }
 
 TEST_F(RemoteExchange, SendsAgainWhatWasMisreadIfItFrees) {
@@ -416,6 +524,30 @@ TEST_F(RemoteExchange, ForgetsAReleaseThatIsRefusedForGood) {
   exchange_.refused({.operation = std::make_shared<Release>(hold), .kind = Purpose::give_back},
                     {Errc::denied, "no permission"}, true);
   EXPECT_TRUE(courses_.asked(waits, way_.connection)) << "its caller still waits";
+}
+
+// Thousands may wait there that nothing has happened to.
+TEST_F(RemoteExchange, AsksForNothingAgainButWhatWasLostIfAnyConnectionWillDo) {
+  PostOffice<Freight> store;
+  store.courses = &courses_;
+  store.way = &way_;
+  Freight freight(store, courses_, clock_);
+  freight.waiting().add_line(way_);
+  const auto waits = attempt_of(1);
+  const auto lost = attempt_of(2);
+  way_.is_up = true;
+  freight.ask(waits);
+  freight.ask(lost);
+  EXPECT_EQ(store.take_sent(), "tt");
+  way_.is_up = false;
+  freight.lost(way_, {Errc::unavailable, "gone"}, false, true,
+               {ParcelOf<false>::take(lost, clock_->now(), false)});
+  const auto late = attempt_of(3);
+  freight.ask(late);
+  EXPECT_EQ(store.take_sent(), "");
+  way_.is_up = true;
+  freight.connected(way_);
+  EXPECT_EQ(store.take_sent(), "tt") << "the lost one, and the one that came since";
 }
 
 TEST_F(RemoteExchange, GivesWhatIsLeftWhenItCloses) {

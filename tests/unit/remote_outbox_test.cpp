@@ -20,6 +20,7 @@ struct Letter {
   std::shared_ptr<char> operation{};
   char kind = 'r';
   int copy = 1;
+  [[nodiscard]] char purpose() const { return kind; }
 };
 const auto a = std::make_shared<char>('a');
 const auto b = std::make_shared<char>('b');

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Goal: each call that is not under way is given once to the step that it waits for, and close()
 // waits for the releases of the client itself. Method: the class alone; the time is an argument.
+#include "remote/purpose.hpp"
 #include "remote/waiting_calls.hpp"
 
 #include <gtest/gtest.h>
@@ -17,7 +18,7 @@ using namespace std::chrono_literals;
 struct Errand {
   char name = 'a';
   std::shared_ptr<char> operation = std::make_shared<char>();
-  int kind = 0;
+  [[nodiscard]] static Purpose purpose() { return Purpose::question; }
 };
 struct Way {};
 using Waiting = WaitingCalls<Errand, Way>;
@@ -64,8 +65,14 @@ TEST_F(RemoteWaitingCalls, GivesWhatIsSentAgainAtItsMoment) {
   EXPECT_EQ(names_of(waiting_.take_due(noon)), "");
   EXPECT_EQ(names_of(waiting_.take_due(noon + 1s)), "a");
   EXPECT_EQ(waiting_.due(), noon + 2s);
-  waiting_.repeat_at({'c'}, noon + 3s);
+  const Errand again{'c'};
+  waiting_.repeat_at({'d', again.operation}, noon + 4s);
+  waiting_.repeat_at(again, noon + 3s);
   EXPECT_EQ(names_of(waiting_.take_due(noon + 3s)), "bc");
+  EXPECT_EQ(waiting_.due(), never);
+  waiting_.repeat_at({'e'}, noon + 5s);
+  EXPECT_EQ(names_of(waiting_.close()), "e") << "its caller gets to know that the client closes";
+  waiting_.repeat_at({'f'}, noon + 5s);
   EXPECT_EQ(waiting_.due(), never);
 }
 

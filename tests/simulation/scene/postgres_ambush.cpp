@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "simulation/scene/postgres_ambush.hpp"
 
-#include "postgres/postgres_backend.hpp"
+#include "postgres/parts.hpp"
 
 #include <algorithm>
 #include <array>

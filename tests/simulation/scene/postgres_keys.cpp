@@ -24,7 +24,9 @@ void PostgresKeys::come() {
     }
     conclude_too_late(process, mine, other);
     begin_too_late(process, mine, other);
-    begin_in_an_outage(process, mine, other);
+    begin_in_an_outage(process, mine, other, "begun in an outage", long_outage, Nanos(0));
+    begin_in_an_outage(process, mine, other, "begun before a slow cancel", lease + Nanos(1s),
+                       slow_cancel);
     forget_too_late(process, mine, other);
     disturb_a_run(mine, other);
     run_for_longer_than_kept(mine, other);
@@ -108,12 +110,15 @@ void PostgresKeys::conclude_too_late(const Process& process, mortise::Client& mi
 
 /// The next request to begin a run is lost, and executed a little later.
 /// @param outage so long the client cannot reach the server
-void PostgresKeys::lose_a_begin(const Process& process, Nanos outage) {
+/// @param cancels_take so long each cancel of it waits for the server
+void PostgresKeys::lose_a_begin(const Process& process, Nanos outage, Nanos cancels_take) {
   Room& room = trial_.room();
-  trial_.delay([this, &room, &process, outage, lost = false](ConnectionId id, Statement statement,
-                                                             Point where) mutable {
+  trial_.delay([this, &room, &process, outage, cancels_take, lost = false](
+                   ConnectionId id, Statement statement, Point where) mutable {
     const Connection* const from = room.network.find(id);
     const bool its = from != nullptr && &from->process() == &process;
+    const bool cancels = statement == Statement::cancel_key && where == Point::begins;
+    if (its && cancels) return cancels_take;
     if (lost || !its || where != Point::begins || statement != Statement::take_key) return Nanos(0);
     lost = true;
     room.world.after(Nanos(0), [this, &room, &process, outage, id] {
@@ -135,7 +140,7 @@ void PostgresKeys::begin_too_late(const Process& process, mortise::Client& mine,
   mortise::Once key =
       mine.make_once("begun late", {.repeat = mortise::Repeat::always, .wait = 1s, .lease = lease});
   key.begin().succeed("first");
-  lose_a_begin(process, Nanos(0));
+  lose_a_begin(process, Nanos(0), Nanos(0));
   mortise::Run run = key.begin();
   const bool recorded = run && run.succeed("second").state() == KeyState::succeeded;
   mortise::Once its = other.make_once("begun late", {.wait = at_once, .lease = lease});
@@ -146,19 +151,21 @@ void PostgresKeys::begin_too_late(const Process& process, mortise::Client& mine,
   trial_.delay({});
 }
 
-// The lease of that run is over before the client can look at it.
+// The lease of that run is over before the client can look at it. If the server is slow, the client
+// repeats the cancel of its call before the first one is answered.
 void PostgresKeys::begin_in_an_outage(const Process& process, mortise::Client& mine,
-                                      mortise::Client& other) {
-  mortise::Once key = mine.make_once(
-      "begun in an outage", {.repeat = mortise::Repeat::always, .wait = 1s, .lease = lease});
+                                      mortise::Client& other, const char* name, Nanos outage,
+                                      Nanos cancels_take) {
+  mortise::Once key =
+      mine.make_once(name, {.repeat = mortise::Repeat::always, .wait = 1s, .lease = lease});
   key.begin().succeed("first");
-  lose_a_begin(process, long_outage);
+  lose_a_begin(process, outage, cancels_take);
   std::error_code error;
   const bool is_begun = static_cast<bool>(key.begin(error));
-  std::this_thread::sleep_for(long_outage + to_undo_it);
+  std::this_thread::sleep_for(outage + to_undo_it);
   trial_.delay({});
   if (is_begun) return;
-  mortise::Once its = other.make_once("begun in an outage", {.wait = at_once, .lease = lease});
+  mortise::Once its = other.make_once(name, {.wait = at_once, .lease = lease});
   expect_outcome(its, "first", "a run that no client knows of has ended with its lease");
 }
 

@@ -28,6 +28,8 @@ class PostgresKeys {
   static constexpr Nanos to_undo_it = 3s;
   /// Longer than a lease, and than the library asks for a run.
   static constexpr Nanos long_outage = 8s;
+  /// Longer than the library waits before it repeats a cancel.
+  static constexpr Nanos slow_cancel = 450ms;
   /// No caller waits for it any more.
   static constexpr Nanos later_than_a_call = 1500ms;
   static constexpr auto kept_briefly = 1s;
@@ -40,8 +42,9 @@ class PostgresKeys {
   void lose_a_conclusion(const Process& process, mortise::Client& mine, postgres::Point point);
   void conclude_too_late(const Process& process, mortise::Client& mine, mortise::Client& other);
   void begin_too_late(const Process& process, mortise::Client& mine, mortise::Client& other);
-  void begin_in_an_outage(const Process& process, mortise::Client& mine, mortise::Client& other);
-  void lose_a_begin(const Process& process, Nanos outage);
+  void begin_in_an_outage(const Process& process, mortise::Client& mine, mortise::Client& other,
+                          const char* name, Nanos outage, Nanos cancels_take);
+  void lose_a_begin(const Process& process, Nanos outage, Nanos cancels_take);
   void forget_too_late(const Process& process, mortise::Client& mine, mortise::Client& other);
   void run_for_longer_than_kept(mortise::Client& mine, mortise::Client& other);
   void disturb_a_run(mortise::Client& mine, mortise::Client& other);

@@ -4,7 +4,7 @@
 #include <mortise/postgres.hpp>
 
 #include "core/figures.hpp"
-#include "postgres/postgres_backend.hpp"
+#include "postgres/parts.hpp"
 #include "simulation/scene/bounds.hpp"
 #include "simulation/scene/postgres_ambush.hpp"
 #include "simulation/scene/postgres_orphaned_grants.hpp"
