@@ -137,6 +137,32 @@ TEST_F(RedisMissingRights, ACheckTriesEachCommandThatWritesALock) {
   }
 }
 
+// Nothing stays of a check that fails, and no client loses the time to live of its lock by one.
+TEST_F(RedisMissingRights, ACheckLeavesNothingWithoutTheRightToRemoveIt) {
+  static_cast<void>(server());
+  Client mine = client();
+  mine.check(3s);
+  const auto keys = [&] { return server().talk().expect_ok({"KEYS", "*"}).items; };
+  for (const std::string right : {"zadd", "zrange", "zrem", "pttl", "pexpire", "hincrby"}) {
+    server().talk().expect_ok({"ACL", "SETUSER", "default", "-" + right});
+    EXPECT_EQ(failure_of([&] { mine.check(3s); }).code, Errc::denied) << right;
+    server().talk().expect_ok({"ACL", "SETUSER", "default", "+" + right});
+    EXPECT_THAT(keys(), IsEmpty()) << right;
+  }
+  server().talk().expect_ok({"ACL", "SETUSER", "default", "-hdel"});
+  EXPECT_EQ(failure_of([&] { mine.check(3s); }).code, Errc::denied);
+  EXPECT_TRUE(eventually([&] { return keys().empty(); })) << "a second later";
+  for (const std::string right : {"hdel", "pttl"}) {
+    server().talk().expect_ok({"ACL", "SETUSER", "default", "-" + right});
+    server().talk().expect_ok({"HSET", key("mortise.check"), "owner", "another client"});
+    server().talk().expect_ok({"PEXPIRE", key("mortise.check"), "60000"});
+    EXPECT_EQ(failure_of([&] { mine.check(3s); }).code, Errc::denied);
+    server().talk().expect_ok({"ACL", "SETUSER", "default", "+" + right});
+    EXPECT_GT(server().talk().command({"PTTL", key("mortise.check")}).integer, 30'000) << right;
+    server().talk().expect_ok({"DEL", key("mortise.check")});
+  }
+}
+
 TEST_F(RedisMissingRights, ChannelsAreNeeded) {
   serve();
   change({"resetchannels", "&mortise:other:*"});

@@ -6,21 +6,19 @@
 -- @return {'held' or 'free', now, ...}: see part/holder.lua; a hold of Redisson has the label "redisson <owner>"
 local key, other, arrives = KEYS[1], KEYS[2], false
 if ARGV[1] == 'write' then
-  -- Tries each command that writes a lock. HDEL removes the field even if the server refused one of them, since a key
-  -- without a time to live would stay. If a client holds the name after all, its key keeps its time to live.
-  redis.call('HSET', key, '-', '0')
-  local left = redis.pcall('PTTL', key)
-  local lives = string.format('%.0f', type(left) == 'number' and left > 0 and left or 1000)
+  -- Tries each command that writes a lock. HSET is the first: later writes are accepted even if memory is short. Each
+  -- other command that adds something follows the one that removes it, so nothing stays if the server refuses a command.
   local side = key .. ':check'
-  local refused
-  for _, command in ipairs({{'HINCRBY', key, '-', '1'}, {'PTTL', key}, {'PEXPIRE', key, lives},
-    {'ZADD', side, '1', '-'}, {'ZRANGE', side, '0', '0'}, {'ZREM', side, '-'}, {'HDEL', key, '-'}}) do
-    local said = redis.pcall(unpack(command))
-    if type(said) == 'table' and said.err then refused = refused or command end
-  end
-  if refused then -- once more, uncaught: the text of a caught error depends on the server's version
-    redis.call(unpack(refused))
-    redis.call('HDEL', key, '-')
+  redis.call('HSET', key, '-', '0')
+  for _, command in ipairs({{'HDEL', key, '-'}, {'ZREM', side, '-'}, {'ZRANGE', side, '0', '0'}, {'PTTL', side},
+    {'PEXPIRE', side, '1000'}, {'HINCRBY', key, '-', '1'}, {'HDEL', key, '-'}, {'ZADD', side, '1', '-'},
+    {'ZREM', side, '-'}}) do
+    local reply = redis.pcall(unpack(command))
+    if type(reply) == 'table' and reply.err then
+      -- The field of a refused HDEL goes with its key. The key of a client has a time to live, and keeps it.
+      if command[1] == 'HDEL' and redis.pcall('PTTL', key) == -1 then redis.pcall('PEXPIRE', key, '1000') end
+      redis.call(unpack(command)) -- once more, uncaught: the text of a caught error depends on the server's version
+    end
   end
 end
 -- include: look.lua
