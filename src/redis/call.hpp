@@ -65,6 +65,7 @@ struct Call {
   /// An acquire that its connection is not to be asked for twice; a check that has wanted the
   /// inbox.
   bool once = false;
+  bool decided = false;   ///< a cancel, as it was written: its attempt was decided by then
   bool leftover = false;  ///< a cancel of what a copy has taken for an attempt that is decided
   std::chrono::nanoseconds lease{};        ///< how long what it frees would keep others out
   std::uint32_t tag = 0;                   ///< the user's own, as the three that follow

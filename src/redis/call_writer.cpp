@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <utility>
 
 namespace mortise::redis {
@@ -109,7 +111,7 @@ void CallWriter::write(const Server& server, std::string& bytes, Call& call) {
   switch (call.kind) {
     case Call::Kind::acquire: return write_acquire(server, bytes, passage, call);
     case Call::Kind::release: return write_release(server, bytes, passage, call);
-    case Call::Kind::cancel: return requests.cancel(bytes, passage, call.acquisition().request());
+    case Call::Kind::cancel: return write_cancel(bytes, passage, call);
     case Call::Kind::renew: return requests.renew(bytes, passage, call.renewal().items());
     case Call::Kind::inspect: return requests.inspect(bytes, passage, call.inspection()->name());
     case Call::Kind::force:
@@ -139,6 +141,14 @@ void CallWriter::write_acquire(const Server& server, std::string& bytes, Passage
     const bool hears = parts_.redisson != nullptr && parts_.redisson->waits(request.name);
     parts_.requests.acquire(bytes, passage, request, wait, hears);
   }
+}
+
+void CallWriter::write_cancel(std::string& bytes, const Passage& passage, Call& call) const {
+  const Acquisition& operation = call.acquisition();
+  call.decided = operation.done();
+  std::optional<std::uint64_t> grant;
+  if (call.decided) grant = operation.grant().number;
+  parts_.requests.cancel(bytes, passage, operation.request(), grant);
 }
 
 void CallWriter::write_release(const Server& server, std::string& bytes, Passage passage,

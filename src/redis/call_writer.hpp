@@ -34,6 +34,7 @@ class CallWriter final : public Exchange::Store {
  private:
   void write(const Server& server, std::string& bytes, Call& call);
   void write_acquire(const Server& server, std::string& bytes, Passage passage, Call& call);
+  void write_cancel(std::string& bytes, const Passage& passage, Call& call) const;
   void write_release(const Server& server, std::string& bytes, Passage passage, Call& call);
   void set_void_moment(const Server& server, Call& call, const Acquisition::Request& request) const;
   void note_lost_take(const Server& server, const Call& call,

@@ -229,12 +229,14 @@ void Requests::ask(std::string& out, const Passage& passage,
   append_command(out, words);
 }
 
-void Requests::cancel(std::string& out, const Passage& passage,
-                      const Acquisition::Request& request) const {
+void Requests::cancel(std::string& out, const Passage& passage, const Acquisition::Request& request,
+                      std::optional<std::uint64_t> grant) const {
   const AttemptText attempt(request.attempt);
   if (request.mode == Mode::once) {
+    const Digits number(grant.value_or(0));
     return append_our_call(Mode::once, out, settings_, scripts::once::cancel, passage, request.name,
-                           attempt.view(), arrives(passage));
+                           attempt.view(), arrives(passage),
+                           grant ? std::string_view(number) : std::string_view());
   }
   const auto append = [&](const auto&... arrives) {
     append_either(request.mode, out, settings_, scripts::cancel, passage, request.name,
@@ -263,10 +265,11 @@ void Requests::begin(std::string& out, const Passage& passage, const Acquisition
 void Requests::conclude(std::string& out, const Passage& passage, const HoldId& hold,
                         const Conclusion* conclusion) const {
   const AttemptText attempt(hold.attempt);
+  const bool runs_again = conclusion != nullptr && conclusion->memory->repeat == Repeat::always;
   const auto append = [&](std::string_view letter, std::uint64_t keep, std::string_view bytes) {
     append_our_call(Mode::once, out, settings_, scripts::once::conclude, passage, hold.name,
                     attempt.view(), Digits(hold.number), letter, Digits(keep), bytes,
-                    remembered(settings_), arrives(passage));
+                    remembered(settings_), arrives(passage), runs_again ? "1" : "");
   };
   if (conclusion == nullptr) return append(passage.undoes ? "U" : "", 0, "");
   append(conclusion->state == KeyState::succeeded ? "Y" : "F",
@@ -303,7 +306,7 @@ void Requests::renew(std::string& out, const Passage& passage,
   const bool both = settings_.queue_mode == QueueMode::redisson;
   std::vector<std::string> texts;  // reserved, so that the views of it stay
   std::vector<std::string_view> words;
-  texts.reserve(items.size() * 4 + 2);
+  texts.reserve(items.size() * 4 + 3);
   words.reserve(items.size() * 5 + 5);
   words.push_back(verb_of(passage));
   std::string room;
@@ -318,7 +321,7 @@ void Requests::renew(std::string& out, const Passage& passage,
     words.push_back(has_one ? std::string_view(item.hold.name) : std::string_view(key));
   }
   words.push_back(texts.emplace_back(remembered(settings_)));
-  words.emplace_back(both ? "2" : "1");
+  words.push_back(texts.emplace_back(both ? "2" : "1").append(arrives(passage)));
   for (const Renewal::Item& item : items) {
     words.push_back(texts.emplace_back(AttemptText(item.hold.attempt).view()));
     words.push_back(texts.emplace_back(Digits(item.hold.number)));

@@ -10,7 +10,9 @@
 #include "redis/scripts.hpp"
 #include "redis/settings.hpp"
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,8 +24,8 @@ struct Passage {
   bool heard = false;    ///< this client may be counted among those who listen for Redisson
   bool arrives = false;  ///< in a cluster: the slot is on its way to the server that is asked
   bool whole = false;    ///< send the script's text: the server does not know it
+  bool undoes = false;   ///< no client knows of the run of a key that this gives back
   /// Of a request that takes: the server ignores it after this moment of the server's clock.
-  bool undoes = false;  ///< no client knows of the run of a key that this gives back
   ServerTime void_after{};
 };
 
@@ -39,7 +41,9 @@ class Requests {
   void ask(std::string& out, const Passage& passage,
            const std::vector<std::shared_ptr<Acquisition>>& waiters) const;
   /// Of either.
-  void cancel(std::string& out, const Passage& passage, const Acquisition::Request& request) const;
+  /// @param grant the number that the attempt got, if it is decided: 0 = it got none
+  void cancel(std::string& out, const Passage& passage, const Acquisition::Request& request,
+              std::optional<std::uint64_t> grant) const;
   /// Of a key.
   /// @param concluded the number of the conclusion that it was told of while it waited; 0 = none
   void begin(std::string& out, const Passage& passage, const Acquisition::Request& request,

@@ -102,6 +102,43 @@ TEST_F(RedisClusterMoves, AReleaseKeepsTheOnlyPlaceInAQueueThatIsAboutToLeave) {
   }
 }
 
+// What a server no longer has it cannot judge. Method: the scripts alone, while the keys next to
+// the hash have left. Promise: S3
+TEST_F(RedisClusterMoves, AServerWithoutTheReadersEndsNoneAndSaysSo) {
+  cluster({.masters = 3, .replicas = 0});
+  const std::uint16_t slot = cluster().slot_of("a");
+  RedisTalk talk = cluster().talk(cluster().master_of("a"));
+  const auto call = [&](const redis::Script& script, const RedisTalk::Command& words) {
+    RedisTalk::Command command{"EVAL", redis::cluster_text(script), "1", key("a")};
+    command.insert(command.end(), words.begin(), words.end());
+    const RedisAnswer answer = talk.command(command);
+    return answer.is_error() || answer.items.empty() ? answer.text : answer.items[0].text;
+  };
+  const std::string reader = std::string(16, 'a') + "1";
+  const std::string owner = std::string(16, 'b') + "1";
+  const auto asks = [&](const std::string& attempt, const char* flags) {
+    return call(redis::scripts::acquire,
+                {attempt, "9000000000000000", "30000", "3630000", "label", flags});
+  };
+  ASSERT_EQ(asks(reader, "rf10"), "granted");
+  const std::string number = talk.command({"HGET", key("a"), "number"}).text;
+  cluster().begin_move(slot, other_than(cluster().master_of("a")));
+  // As if both had been moved: no other server answers in this test.
+  talk.expect_ok({"DEL", key("a") + ":readers", key("a") + ":notes"});
+  EXPECT_THAT(call(redis::scripts::force_release, {number, "3602000"}), HasSubstr("TRYAGAIN"));
+  EXPECT_THAT(call(redis::scripts::release, {reader, number, "3602000", "f0"}),
+              HasSubstr("TRYAGAIN"));
+  EXPECT_THAT(call(redis::scripts::cancel, {reader, "3602000"}), HasSubstr("TRYAGAIN"));
+  // The lease of the last reader is over: then no server has a reader's hold.
+  talk.expect_ok({"HSET", key("a"), "crowd", "1"});
+  EXPECT_EQ(call(redis::scripts::force_release, {number, "3602000"}), "none");
+  EXPECT_EQ(call(redis::scripts::release, {reader, number, "3602000", "f0"}), "none");
+  talk.expect_ok({"HDEL", key("a"), "crowd"});
+  EXPECT_EQ(call(redis::scripts::release, {owner, "1", "3602000", "f0"}), "none")
+      << "a lock without readers";
+  talk.expect_ok({"CLUSTER", "SETSLOT", std::to_string(slot), "STABLE"});
+}
+
 // Promise: L7
 TEST_F(RedisClusterMoves, APlannedFailOverCostsNothing) {
   cluster();

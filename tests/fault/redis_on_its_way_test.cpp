@@ -28,6 +28,23 @@ class RedisOnItsWay : public RedisScriptTest {
     return server().talk().command(command("EVAL", std::string(redis::scripts::release.text),
                                            {hold.attempt, hold.number, life_of_next, "fa"}));
   }
+  Held reads_on_the_way(char client) {
+    RedisTalk::Command words = asking(attempt(client), {}, 'r');
+    words[5].back() = 'a';
+    const auto answer = understood(call(redis::scripts::acquire, words));
+    EXPECT_EQ(answer.kind, redis::Answer::Kind::granted);
+    return {attempt(client), std::to_string(answer.number)};
+  }
+  RedisAnswer cancels(char client) {
+    return server().talk().command(command("EVAL", std::string(redis::scripts::cancel.text),
+                                           {attempt(client), life_of_next, "a"}));
+  }
+  long long renews(const Held& hold) {
+    return call(redis::scripts::renew,
+                {std::to_string(hour), "1a", hold.attempt, hold.number, "30000"})
+        .items.at(2)
+        .integer;
+  }
   void lacks(const char* which) {
     ASSERT_EQ(server().talk().command({"RENAME", at_ + which, "elsewhere"}).text, "OK");
   }
@@ -48,10 +65,10 @@ TEST_F(RedisOnItsWay, ALockWhoseReadersHaveNotComeIsHeld) {
     EXPECT_EQ(asks('b', 'r'), "apart") << which;
     EXPECT_EQ(asks('c', 'w'), "apart") << which;
     EXPECT_EQ(asks('c', 'w', false), "busy") << which;
-    EXPECT_EQ(renew(hold), 3) << which;
+    EXPECT_EQ(renews(hold), 3) << which;
     EXPECT_THAT(releases(hold).text, testing::HasSubstr("TRYAGAIN")) << which;
     ASSERT_NO_FATAL_FAILURE(comes(which));
-    EXPECT_EQ(renew(hold), 1) << which;
+    EXPECT_EQ(renews(hold), 1) << which;
     EXPECT_EQ(word_of(releases(hold)), "freed") << which;
   }
 }
@@ -85,6 +102,70 @@ TEST_F(RedisOnItsWay, AQueueThatHasNotComeKeepsItsOrder) {
   EXPECT_EQ(asks('c', 'w'), "queued");
   EXPECT_EQ(release(), "freed");
   EXPECT_TRUE(holds('b'));
+}
+
+// Promise: L5
+TEST_F(RedisOnItsWay, AQueueWhoseWaitersHaveNotComeKeepsItsOrder) {
+  RedisTalk hears = listen("bc");
+  ASSERT_EQ(acquire('a'), "granted");
+  ASSERT_EQ(acquire('b'), "queued");
+  ASSERT_EQ(acquire('c'), "queued");
+  ASSERT_NO_FATAL_FAILURE(lacks(":waiters"));
+  EXPECT_EQ(asks('c', 'w'), "apart");
+  EXPECT_EQ(word_of(releases(hold())), "freed");
+  EXPECT_EQ(asks('d', 'w', false), "granted") << "as if there were no queue";
+  EXPECT_EQ(waiting("a"), 2U);
+  ASSERT_NO_FATAL_FAILURE(comes(":waiters"));
+  EXPECT_EQ(release(), "freed");
+  EXPECT_TRUE(holds('b'));
+  EXPECT_EQ(waiting("a"), 1U);
+}
+
+// The reader asked, and got the lock, while its place was at the other server.
+// Promise: S1
+TEST_F(RedisOnItsWay, AReaderWhosePlaceComesAfterItsGrantKeepsItsHold) {
+  RedisTalk hears = listen("bcd");
+  EXPECT_EQ(word_of(releases(reads('e'))), "freed") << "both keys of readers are here";
+  ASSERT_EQ(acquire('a'), "granted");
+  for (const char each : {'b', 'c'}) {
+    ASSERT_EQ(word_of(call(redis::scripts::acquire, asking(attempt(each), {}, 'r'))), "queued");
+  }
+  ASSERT_NO_FATAL_FAILURE(lacks(":queue"));
+  EXPECT_EQ(word_of(releases(hold())), "freed");
+  const Held early = reads_on_the_way('b');
+  ASSERT_NO_FATAL_FAILURE(comes(":queue"));
+  EXPECT_EQ(asks('d', 'r'), "granted") << "each reader that waits is let in";
+  EXPECT_EQ(waiting("a"), 0U);
+  EXPECT_EQ(renew(early), 1);
+  EXPECT_EQ(word_of(releases(early)), "freed");
+}
+
+// One of the two keys is enough: a waiter without the other has no place.
+// Promise: L3
+TEST_F(RedisOnItsWay, AWaiterThatGivesUpLeavesTheKeysThatHaveCome) {
+  const RedisTalk hears = listen("b");
+  for (const char* which : {":queue", ":waiters"}) {
+    ASSERT_EQ(acquire('a'), "granted");
+    ASSERT_EQ(acquire('b'), "queued");
+    ASSERT_NO_FATAL_FAILURE(lacks(which));
+    EXPECT_EQ(word_of(cancels('b')), "busy") << which;
+    EXPECT_EQ(word_of(cancels('a')), "granted") << which;
+    ASSERT_NO_FATAL_FAILURE(comes(which));
+    EXPECT_EQ(release(), "freed");
+    EXPECT_FALSE(holds('b')) << which;
+  }
+}
+
+// The client has not learned of that hold, and gives it back when the answer names it.
+// Promise: S5
+TEST_F(RedisOnItsWay, AReaderThatGivesUpLearnsOfItsHold) {
+  static_cast<void>(reads('a'));
+  for (const char* which : {":readers", ":notes"}) {
+    ASSERT_NO_FATAL_FAILURE(lacks(which));
+    EXPECT_THAT(cancels('a').text, testing::HasSubstr("TRYAGAIN")) << which;
+    ASSERT_NO_FATAL_FAILURE(comes(which));
+  }
+  EXPECT_EQ(word_of(cancels('a')), "granted");
 }
 
 TEST_F(RedisOnItsWay, APermitWaitsForTheOthersOfItsSemaphore) {

@@ -4,6 +4,7 @@
 #include "fault/redis_readers.hpp"
 
 #include <string>
+#include <utility>
 
 namespace mortise::fault {
 namespace {
@@ -17,6 +18,16 @@ class RedisPermits : public RedisReadersTest {
     return note(attempt(client), call(redis::scripts::acquire, words));
   }
   RedisAnswer take(char client, int of) { return take(client, of, {}); }
+  /// Ends a hold, and takes a permit for another attempt of the same client.
+  /// @return the answers to both
+  std::pair<std::string, redis::Answer> pass(const Held& hold, char next, int of) {
+    RedisTalk::Command words = releasing(hold);
+    const RedisTalk::Command its = reading(attempt(next), {});
+    words.insert(words.end(), its.begin(), its.end());
+    words.insert(words.end(), {"", std::to_string(of)});
+    const RedisAnswer answer = call(redis::scripts::release, words);
+    return {word_of(answer), understood(note(attempt(next), answer.items.at(2)))};
+  }
   [[nodiscard]] bool takes(char client, int of) { return word_of(take(client, of)) == "granted"; }
 };
 
@@ -49,6 +60,34 @@ TEST_F(RedisPermits, OfAnotherNumberAreToldOnlyWhereAnybodyHasOne) {
   EXPECT_EQ(leave('b'), "freed");
   ASSERT_TRUE(takes('b', 3)) << "by the quick way";
   expect_unlike('a', 2, 3);
+}
+
+// The semaphore was deleted by hand while two clients had a permit and a successor each.
+// Promise: S1
+TEST_F(RedisPermits, OfSuccessorsAreCountedWhenTheSemaphoreIsGone) {
+  ASSERT_TRUE(takes('a', 2));
+  ASSERT_TRUE(takes('b', 2));
+  server().talk().expect_ok({"FLUSHALL"});
+  const auto first = pass(hold_of('a'), 'c', 1);
+  EXPECT_EQ(first.first, "none");
+  EXPECT_EQ(first.second.kind, redis::Answer::Kind::granted);
+  EXPECT_EQ(get("permits"), "1");
+  const auto second = pass(hold_of('b'), 'd', 1);
+  EXPECT_EQ(second.first, "none");
+  EXPECT_EQ(second.second.kind, redis::Answer::Kind::queued);
+  EXPECT_EQ(readers(), 1);
+}
+
+TEST_F(RedisPermits, OfAnotherNumberAreNotGivenToASuccessor) {
+  RedisTalk hears = listen("c");
+  ASSERT_TRUE(takes('a', 2));
+  ASSERT_TRUE(takes('b', 2));
+  ASSERT_EQ(word_of(take('c', 2)), "queued");
+  const auto answers = pass(hold_of('a'), 'd', 3);
+  EXPECT_EQ(answers.first, "freed");
+  EXPECT_EQ(answers.second.kind, redis::Answer::Kind::unlike);
+  EXPECT_EQ(answers.second.permits, 2U);
+  EXPECT_EQ(hear(hears), said('G', 'c')) << "the release is complete";
 }
 
 // Whoever waits and is not there at that moment is passed over, and let in by the next script.

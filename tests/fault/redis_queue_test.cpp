@@ -369,6 +369,21 @@ TEST_F(RedisQueue, GoesOnWithoutAnyOneOfItsKeys) {
   }
 }
 
+// Promise: L5
+TEST_F(RedisQueue, KeepsItsOrderWithoutTheHash) {
+  RedisTalk hears = listen("bc");
+  ASSERT_EQ(acquire('a'), "granted");
+  ASSERT_NO_FATAL_FAILURE(wait("bc"));
+  ASSERT_EQ(server().talk().expect_ok({"DEL", key("a")}).integer, 1);
+  ASSERT_EQ(acquire('d', {.waits = false}), "granted");
+  EXPECT_EQ(acquire('b'), "queued") << "the first waiter asks first";
+  EXPECT_EQ(acquire('c'), "queued");
+  EXPECT_EQ(release(), "freed");
+  EXPECT_TRUE(holds('b'));
+  EXPECT_EQ(release(), "freed");
+  EXPECT_TRUE(holds('c'));
+}
+
 // No client reads its reply any more.
 // Promise: S5
 TEST_F(RedisQueue, IsNotJoinedByACopyThatComesLate) {

@@ -9,7 +9,19 @@
 namespace mortise::fault {
 namespace {
 
-class RedisReadersAlone : public RedisReadersTest {};
+class RedisReadersAlone : public RedisReadersTest {
+ protected:
+  /// @return how many commands the server has executed for scripts and clients.
+  [[nodiscard]] std::uint64_t commands() {
+    const std::string text = server().talk().command({"INFO", "commandstats"}).text;
+    std::uint64_t sum = 0;
+    for (std::size_t at = 0; (at = text.find(":calls=", at)) != std::string::npos;) {
+      at += std::string_view(":calls=").size();
+      sum += std::stoull(text.substr(at));
+    }
+    return sum;
+  }
+};
 
 TEST_F(RedisReadersAlone, LeaveThatTheyLetGo) {
   for (const char order : {'f', 'u'}) {
@@ -70,6 +82,65 @@ TEST_F(RedisReadersAlone, AreEndedByForceWhereTheyAreMeant) {
   EXPECT_EQ(leave('b'), "none");
   EXPECT_EQ(leave('a'), "freed");
   EXPECT_EQ(leave('c'), "freed");
+}
+
+// Of more readers than one reply has room for.
+// Promise: S3
+TEST_F(RedisReadersAlone, AreFoundByTheirNumberAmongThousands) {
+  ASSERT_TRUE(reads('a'));
+  constexpr int others = 4'000;
+  constexpr const char* fill =
+      "for i = 1, 4000 do "
+      "redis.call('ZADD', KEYS[1], ARGV[1] + i, 'x' .. i) "
+      "redis.call('HSET', KEYS[2], 'x' .. i, string.format('%.0f', i), 'x' .. i .. ':label', "
+      "string.rep('l', 60)) end "
+      "redis.call('HSET', KEYS[3], 'crowd', string.format('%.0f', ARGV[1] + 4000))";
+  server().talk().command({"EVAL", fill, "3", at_ + ":readers", at_ + ":notes", at_,
+                           std::to_string(server_time() + 20'000'000)});
+  ASSERT_EQ(readers(), others + 1);
+  for (const int each : {1, 3'500, others}) {
+    const std::string of = std::to_string(each);
+    const auto found = redis::parse_queue(reply_of(call(redis::scripts::queue, {"1", of})));
+    ASSERT_TRUE(found);
+    ASSERT_EQ(found->holders.size(), 1U) << each;
+    EXPECT_EQ(found->holders[0].token, token_of(static_cast<std::uint64_t>(each)));
+  }
+  const auto some = redis::parse_queue(reply_of(call(redis::scripts::queue, {"1000", ""})));
+  ASSERT_TRUE(some);
+  EXPECT_EQ(some->holders.size(), 1'000U);
+  const auto all = redis::parse_queue(reply_of(call(redis::scripts::queue, {"10000", ""})));
+  ASSERT_TRUE(all);
+  EXPECT_GT(all->holders.size(), 1'000U);
+  EXPECT_LT(all->holders.size(), 2'000U) << "more than a client reads";
+  // Each command costs other clients half a microsecond.
+  const std::uint64_t before = commands();
+  EXPECT_EQ(force("3500"), "freed");
+  EXPECT_LT(commands() - before, 60U);
+  EXPECT_EQ(readers(), others);
+  EXPECT_EQ(force("3500"), "none");
+  EXPECT_EQ(prolong('a'), 1);
+}
+
+// As their page says: no other client waits for a lease whose hold has gone.
+TEST_F(RedisReadersAlone, WhoseKeyIsDeletedLearnSoFromTheirRenewal) {
+  for (const char* const which : {":readers", ":notes", ""}) {
+    server().talk().expect_ok({"FLUSHALL"});
+    ASSERT_TRUE(reads('a'));
+    ASSERT_EQ(prolong('a'), 1);
+    server().talk().expect_ok({"DEL", at_ + which});
+    EXPECT_EQ(prolong('a'), 0) << which;
+    EXPECT_EQ(is_written('y'), std::string_view(which) != ":notes") << which;
+  }
+}
+
+// A key that other software has put there costs its own holds only.
+TEST_F(RedisReadersAlone, WhoseKeyIsReplacedLearnSoFromTheirRenewal) {
+  for (const char* const which : {":readers", ":notes"}) {
+    server().talk().expect_ok({"FLUSHALL"});
+    ASSERT_TRUE(reads('a'));
+    server().talk().expect_ok({"SET", at_ + which, "of other software"});
+    EXPECT_EQ(prolong('a'), 0) << which;
+  }
 }
 
 // The last one who came has gone, and the lock still has the number of that hold.

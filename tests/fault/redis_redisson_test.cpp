@@ -100,6 +100,24 @@ TEST_F(RedisRedisson, KeepsAHoldThatCameAfterTheOneThatAReleaseByForceIsAbout) {
   EXPECT_THAT(their_fields(), HasSubstr("5e1f0000"));
 }
 
+// Promise: L5
+TEST_F(RedisRedisson, HoldsForLongerThanTheHashLivesAndTheQueueKeepsItsOrder) {
+  theirs();
+  const Ask ask{.keyed = true, .remembered = 60'000};
+  ASSERT_EQ(acquire('a', ask), "queued");
+  ASSERT_EQ(acquire('b', ask), "queued");
+  age();
+  server().talk().expect_ok({"PEXPIRE", at_, "1000"});
+  EXPECT_EQ(acquire('b', ask), "queued");
+  EXPECT_GT(life(), 80'000) << "each question keeps the hash";
+  server().talk().expect_ok({"DEL", at_});
+  EXPECT_EQ(acquire('b', ask), "queued");
+  EXPECT_EQ(acquire('a', ask), "queued");
+  const RedisTalk inbox = listen("ab");
+  EXPECT_EQ(force_holder(), "freed");
+  EXPECT_TRUE(owns('a'));
+}
+
 TEST_F(RedisRedisson, HearsOfAReleaseByForce) {
   RedisTalk waits = java();
   theirs();

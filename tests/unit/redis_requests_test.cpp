@@ -141,7 +141,7 @@ TEST_F(RedisRequestsTest, AScriptThatIsNotKnownIsSentWhole) {
 
 TEST_F(RedisRequestsTest, Cancel) {
   const auto request = request_of(attempt, "a", "x");
-  EXPECT_THAT(words_of([&](auto& out) { requests_.cancel(out, {}, request); }),
+  EXPECT_THAT(words_of([&](auto& out) { requests_.cancel(out, {}, request, 7); }),
               ElementsAre("EVALSHA", std::string(scripts::cancel.sha), "1", "m:{a}", client + "f",
                           "3602000"));
 }
@@ -173,6 +173,7 @@ TEST_F(RedisRequestsTest, Renew) {
                           client + "f", "70", "1000", client + "f", "71", "1500"));
   EXPECT_EQ(words_of([&](auto& out) { requests_.renew(out, {.whole = true}, items); })[1],
             scripts::renew.text);
+  EXPECT_EQ(words_of([&](auto& out) { requests_.renew(out, {.arrives = true}, items); })[6], "1a");
 }
 
 TEST_F(RedisRequestsTest, ManyAreRenewedAtOnce) {
@@ -281,11 +282,13 @@ TEST_F(RedisRequestsTest, OfKeys) {
     request.memory = std::make_shared<Memory>(Memory{.repeat = repeat, .keep = 1s});
     EXPECT_EQ(words_of([&](auto& out) { requests_.begin(out, {}, request, true, 0); })[8], letter);
   }
-  EXPECT_THAT(words_of([&](auto& out) { unfair_.cancel(out, {}, request); }),
+  EXPECT_THAT(words_of([&](auto& out) { unfair_.cancel(out, {}, request, {}); }),
               ElementsAre("EVALSHA", std::string(scripts::once::cancel.sha), "1", "m:{a%7B}!",
-                          client + "f", ""));
+                          client + "f", "", ""));
   const Passage arrives{.arrives = true};
-  EXPECT_EQ(words_of([&](auto& out) { unfair_.cancel(out, arrives, request); }).back(), "a");
+  EXPECT_EQ(words_of([&](auto& out) { unfair_.cancel(out, arrives, request, {}); })[5], "a");
+  EXPECT_EQ(words_of([&](auto& out) { unfair_.cancel(out, {}, request, 0); }).back(), "0");
+  EXPECT_EQ(words_of([&](auto& out) { unfair_.cancel(out, {}, request, 77); }).back(), "77");
   EXPECT_EQ(words_of([&](auto& out) { unfair_.begin(out, arrives, request, true, 0); })[11], "1a");
 }
 
@@ -297,15 +300,19 @@ TEST_F(RedisRequestsTest, ThatEndARun) {
                         .memory = std::make_shared<Memory>(Memory{.keep = 2s})};
   EXPECT_THAT(words_of([&](auto& out) { requests_.conclude(out, {}, hold, &conclusion); }),
               ElementsAre("EVALSHA", sha, "1", "m:{a}!", client + "f", "1700000", "Y", "2000",
-                          std::string("\0 x", 3), "3600000", ""));
+                          std::string("\0 x", 3), "3600000", "", ""));
+  conclusion.memory = std::make_shared<Memory>(Memory{.repeat = Repeat::always, .keep = 2s});
+  EXPECT_EQ(words_of([&](auto& out) { requests_.conclude(out, {}, hold, &conclusion); }).back(),
+            "1");
+  conclusion.memory = std::make_shared<Memory>(Memory{.keep = 2s});
   conclusion.state = KeyState::failed;
   conclusion.bytes.clear();
   EXPECT_THAT(words_of([&](auto& out) { with_java_.conclude(out, {}, hold, &conclusion); }),
               ElementsAre("EVALSHA", sha, "1", "m:{a}!", client + "f", "1700000", "F", "2000", "",
-                          "3600000", ""));
+                          "3600000", "", ""));
   EXPECT_THAT(words_of([&](auto& out) { unfair_.conclude(out, {}, hold, nullptr); }),
               ElementsAre("EVALSHA", sha, "1", "m:{a}!", client + "f", "1700000", "", "0", "",
-                          "3600000", ""));
+                          "3600000", "", ""));
   EXPECT_EQ(words_of([&](auto& out) { unfair_.conclude(out, {.undoes = true}, hold, nullptr); })[6],
             "U");
 }
@@ -347,7 +354,7 @@ TEST_F(RedisRequestsTest, SayForHowLongANameIsRemembered) {
   const auto request = request_of(attempt, "a", "");
   const HoldId hold{.name = "a", .attempt = attempt, .number = 1};
   EXPECT_EQ(words_of([&](auto& out) { requests.acquire(out, {}, request, true); })[7], "630000");
-  EXPECT_EQ(words_of([&](auto& out) { requests.cancel(out, {}, request); })[5], "602000");
+  EXPECT_EQ(words_of([&](auto& out) { requests.cancel(out, {}, request, {}); })[5], "602000");
   EXPECT_EQ(words_of([&](auto& out) { requests.release(out, {}, hold, nullptr, false); })[6],
             "602000");
   EXPECT_EQ(words_of([&](auto& out) { requests.release(out, {}, hold, &request, true); })[11],

@@ -47,17 +47,8 @@ if plain and flags == 'wf10' and f[1] ~= me then
   if not apart then return {'queued', now, ends - now, 1, last, many, f[5] or ''} end
 end
 local other, kind, order, waits, hears = KEYS[2], string.match(flags, '(.)(.)(.)(.)')
-local tells, own, arrives = false, ARGV[7], hears == 'a'
+local tells, own, permits, arrives = false, ARGV[7], ARGV[8], hears == 'a'
 -- include: open.lua
-if ARGV[8] then
-  local permits = tonumber(ARGV[8])
-  if limit ~= permits then
-    if limit < math.huge and (read > 0 or many > 0) then return {'unlike', now, limit} end
-    redis.call('HSET', key, 'permits', ARGV[8])
-    if redis.call('PTTL', key) == -1 then redis.call('PEXPIRE', key, life) end
-    limit = permits
-  end
-end
 -- include: take.lua
 if other and hears == '1' then
   redis.pcall('HSET', key, 'hears', me)

@@ -6,19 +6,21 @@
 -- @return {'granted', now, number, us until its lease ends}, or {'busy', now, ...}: see part/holder.lua
 local key, other, whose, life, arrives = KEYS[1], KEYS[2], ARGV[1], ARGV[2], ARGV[3] == 'a'
 -- include: look.lua
+if hidden then return redis.error_reply('TRYAGAIN the readers are at another server') end
 local was_first = false
 if f[4] then
-  local first = other and redis.call('ZRANGE', queue, '0', '0')[1]
+  local first = other and redis.pcall('ZRANGE', queue, '0', '0')[1]
   was_first = first and string.sub(first, 2) == whose
-  many = many - redis.call('ZREM', queue, 'w' .. whose, 'r' .. whose, 'x' .. whose)
-  redis.call('HDEL', waiters, whose)
+  local removed = redis.pcall('ZREM', queue, 'w' .. whose, 'r' .. whose, 'x' .. whose)
+  redis.pcall('HDEL', waiters, whose)
+  if not apart and type(removed) == 'number' then many = many - removed end
 end
 -- Only the first waiter listens to Redisson's channel, and knows that the lock is reserved. The next one must know it.
 local tells = was_first and (foreign or kept)
-local me, kind, lease, label, order, waits, own
+local me, kind, lease, label, order, waits, own, permits
 -- include: take.lua
 local its_end, its_number = owned and f[1] == whose and ends, f[3]
-if not its_end and shared > 0 then
+if not its_end and shared > now then
   its_end, its_number = tonumber(redis.call('ZSCORE', readers, whose) or 0), redis.call('HGET', notes, whose)
 end
 if its_end and its_end > now and its_number then

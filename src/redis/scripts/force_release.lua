@@ -9,16 +9,15 @@
 -- @return {'freed', now} or {'none', now}
 local key, other, which, life, arrives = KEYS[1], KEYS[2], ARGV[1], ARGV[2], ARGV[3] == 'a'
 -- include: look.lua
-if arrives and hidden then return redis.error_reply('TRYAGAIN the readers are on their way') end
+if hidden then return redis.error_reply('TRYAGAIN the readers are at another server') end
 local whose, letter
 if foreign and which == string.format('-%.0f %s', last, foreign) then
   whose = ''
 elseif owned and not foreign and which == f[3] then
   whose, letter = f[1], 'T '
-elseif read > 0 and not hidden then
-  for _, each in ipairs(redis.call('ZRANGE', readers, '(' .. clock, '+inf', 'BYSCORE')) do
-    if redis.call('HGET', notes, each) == which then whose, letter = each, 'S ' end
-  end
+elseif read > 0 then
+  -- include: find_reader.lua
+  letter = whose and 'S '
 end
 if whose then
   -- include: number.lua
@@ -46,7 +45,7 @@ if whose then
   end
   foreign = nil
 end
-local me, kind, lease, label, order, waits, own
+local me, kind, lease, label, order, waits, own, permits
 local tells = false
 -- include: take.lua
 if whose and other and not owned then redis.pcall('PUBLISH', 'redisson_lock__channel:{' .. other .. '}', '0') end

@@ -24,15 +24,22 @@ end
 if owned and not foreign and (ARGV[2] == '' or ARGV[2] == f[3]) then
   holders = {'w', tonumber(f[3]), ends - now, f[5] or ''}
 end
-local ids = read > 0 and not hidden and
-  redis.call('ZRANGE', readers, '(' .. clock, '+inf', 'BYSCORE', 'WITHSCORES') or {}
-for i = 1, #ids, 2 do
-  local its = redis.call('HMGET', notes, ids[i], ids[i] .. ':label')
+local of, whose = {}, nil
+if read > 0 and not hidden and ARGV[2] == '' then
+  of = redis.call('ZRANGE', readers, '(' .. clock, '+inf', 'BYSCORE', 'LIMIT', '0', most)
+elseif read > 0 and not hidden then
+  local which = ARGV[2]
+  -- include: find_reader.lua
+  of = {whose}
+end
+for _, each in ipairs(of) do
+  local its = redis.call('HMGET', notes, each, each .. ':label')
   bytes = bytes - 64 - #(its[2] or '')
-  if its[1] and (ARGV[2] == '' or ARGV[2] == its[1]) and #holders < 4 * most and bytes > 0 then
+  if #holders >= 4 * most or bytes < 0 then break end
+  if its[1] then
     local n = #holders
     holders[n + 1], holders[n + 2] = 'r', tonumber(its[1])
-    holders[n + 3], holders[n + 4] = ids[i + 1] - now, its[2] or ''
+    holders[n + 3], holders[n + 4] = redis.call('ZSCORE', readers, each) - now, its[2] or ''
   end
 end
 -- include: holder.lua

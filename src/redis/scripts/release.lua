@@ -58,8 +58,10 @@ if its and not foreign then
   hands_over, owned = owned, false
   if other and hands_over then redis.call('HDEL', other, 'mortise:' .. whose) end
 else
-  local its_end = redis.call('HGET', notes, whose) == ARGV[2] and tonumber(redis.call('ZSCORE', readers, whose) or nil)
-  if arrives and hidden and not its_end then return redis.error_reply('TRYAGAIN the readers are on their way') end
+  local noted = redis.pcall('HGET', notes, whose)
+  local its_end = noted == ARGV[2] and redis.pcall('ZSCORE', readers, whose)
+  its_end = type(its_end) == 'string' and tonumber(its_end)
+  if hidden and not its_end then return redis.error_reply('TRYAGAIN the readers are at another server') end
   if its_end then
     outcome = its_end > now and 'freed' or its_end > 0 and 'lapsed' or 'before'
     if its_end > now and not hidden then read = read - 1 end
@@ -103,12 +105,12 @@ elseif hands_over and other then
   end
 end
 local me, lease, label, kind, waits, hears = ARGV[5], ARGV[7], ARGV[9], nil, nil, nil
-local own = ARGV[11]
+local own, permits = ARGV[11], ARGV[12]
 if me then
   life = ARGV[8]
   kind, waits, hears = string.match(ARGV[10], '(.).(.)(.)')
 end
 if me and now > tonumber(ARGV[6]) then me = nil end
 -- include: take.lua
-if ARGV[5] then return {outcome, now, me and answer or {'void', now}} end
+if ARGV[5] then return {outcome, now, answer or {'void', now}} end
 return {outcome, now}

@@ -9,7 +9,8 @@
 --         0 = the hold is over, 3 = unknown, since a reader is missing: see part/open.lua
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
-local answer, step, remembered = {'renewed', now}, tonumber(ARGV[2]), tonumber(ARGV[1])
+local answer, step, remembered = {'renewed', now}, tonumber(string.sub(ARGV[2], 1, 1)), tonumber(ARGV[1])
+local arrives = string.sub(ARGV[2], 2) == 'a'
 for i = 1, #KEYS / step do
   local key, other = KEYS[(i - 1) * step + 1], step == 2 and KEYS[i * 2]
   local me, its_number, lease = ARGV[3 * i], ARGV[3 * i + 1], ARGV[3 * i + 2]
@@ -41,10 +42,13 @@ for i = 1, #KEYS / step do
     local readers, notes = key .. ':readers', key .. ':notes'
     local longest = redis.pcall('ZRANGE', readers, '-1', '-1', 'WITHSCORES')
     local its_end = not longest.err and tonumber(redis.call('ZSCORE', readers, me) or nil)
-    local hidden = longest.err or (tonumber(f[4]) > now and tonumber(longest[2] or 0) < tonumber(f[4]))
-    local noted = not its_end or redis.pcall('HGET', notes, me)
+    local noted = redis.pcall('HGET', notes, me)
+    local moved = longest.err or (type(noted) == 'table' and noted.err)
+    local shared = tonumber(f[4])
+    local hidden = shared > now and (moved and string.find(moved, 'non local key', 1, true) or
+      (arrives and (tonumber(longest[2] or 0) < shared or redis.call('PTTL', notes) == -2)))
     if not its_end or type(noted) ~= 'string' then
-      code = (hidden or its_end) and 3 or 0
+      code = hidden and 3 or 0
     elseif its_end > now and noted == its_number then
       code = 1
       for _, each in ipairs({key, readers, notes}) do
@@ -52,7 +56,7 @@ for i = 1, #KEYS / step do
       end
       redis.call('ZADD', readers, string.format('%.0f', now + lease * 1000), me)
       local latest = redis.call('ZRANGE', readers, '-1', '-1', 'WITHSCORES')
-      if not hidden or tonumber(latest[2]) > tonumber(f[4]) then redis.call('HSET', key, 'crowd', latest[2]) end
+      if not hidden or tonumber(latest[2]) > shared then redis.call('HSET', key, 'crowd', latest[2]) end
       -- A waiter that was silent for 3 s does not count.
       for _, each in ipairs(redis.pcall('ZRANGE', key .. ':queue', '0', '15')) do
         local heard = redis.pcall('HGET', key .. ':waiters', string.sub(each, 2))

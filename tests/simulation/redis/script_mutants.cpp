@@ -69,9 +69,9 @@ constexpr auto mutants = std::to_array<ScriptMutant>({
     {"redis.cancel_leaves_the_place",
      "Who takes its attempt back stays in the queue, and is handed the lock (L3).",
      "redis/cancel.lua",
-     "many = many - redis.call('ZREM', queue, 'w' .. whose, 'r' .. whose, 'x' .. "
-     "whose)\nredis.call('HDEL', waiters, whose)\n",
-     ""},
+     "local removed = redis.pcall('ZREM', queue, 'w' .. whose, 'r' .. whose, 'x' .. "
+     "whose)\nredis.pcall('HDEL', waiters, whose)\n",
+     "local removed = 0\n"},
     {"redis.asking_does_not_take",
      "A waiter that asks again does not get the free lock, but only by a push (L2).",
      "redis/part/hand_over.lua", "local asks, reads = each == place, wants == 'r'\n",

@@ -36,6 +36,11 @@ while not stop and looked < 64 and (tells or at_once or (not owned and read < li
     if not asks then
       -- include: place.lua
     end
+    if contact and reads and not asks and read > let_in then
+      -- It may have got its hold while its place was at another server of the cluster.
+      local its_end = redis.pcall('ZSCORE', readers, attempt)
+      if type(its_end) == 'string' and its_end + 0 > now then contact = nil end
+    end
     if not contact then
       redis.call('ZREM', queue, each)
       redis.call('HDEL', waiters, attempt)

@@ -10,13 +10,13 @@ if rank then
 else
   local back = many > 0 and redis.call('ZRANGE', queue, '-1', '-1', 'WITHSCORES') or {}
   local said = arrives and (many == 0 or redis.call('PTTL', waiters) == -2) and {err = 'non local key'} or
-    redis.pcall('ZADD', queue, back[1] and string.format('%.0f', math.max(now, back[2] + 1)) or clock, place)
+    redis.pcall('ZADD', queue, 'NX', back[1] and string.format('%.0f', math.max(now, back[2] + 1)) or clock, place)
   if type(said) == 'table' then
     if not string.find(said.err, 'non local key', 1, true) then return said end
     apart = true
   else
     redis.call('PEXPIRE', queue, '10000')
-    many, rank = many + 1, back[1] and redis.call('ZRANK', queue, place) or 0
+    many, rank = many + 1, (back[1] or said == 0) and redis.call('ZRANK', queue, place) or 0
     if not f[4] then redis.call('HSET', key, 'crowd', '0') end
     if last == 0 then redis.call('PEXPIRE', key, life) end
   end

@@ -24,17 +24,18 @@ if f[4] then
   many = redis.pcall('ZCARD', queue)
   if type(many) == 'table' then apart, many = string.find(many.err, 'non local key', 1, true), 0 end
   apart = apart or (arrives and (many == 0 or redis.call('PTTL', waiters) == -2))
+  if apart then many = 0 end
 end
-if shared > 0 then
+if shared > now then
   local latest = redis.pcall('ZRANGE', readers, '-1', '-1', 'WITHSCORES')
   hidden = latest.err and string.find(latest.err, 'non local key', 1, true)
-  if arrives and shared > now then
+  if arrives and not latest.err then
     hidden = tonumber(latest[2] or 0) < shared or redis.call('PTTL', notes) == -2
   end
-  if not latest.err and not hidden then
-    read = redis.call('ZCOUNT', readers, '(' .. clock, '+inf')
-  elseif hidden and shared > now then
+  if hidden then
     read = math.min(limit, 1000000)
+  elseif not latest.err then
+    read = redis.call('ZCOUNT', readers, '(' .. clock, '+inf')
   end
 end
 if other then

@@ -3,11 +3,19 @@
 --
 -- Before: all of open.lua, life; `tells`: the first waiter gets a message to ask, since the lock is not given to it;
 -- me: the attempt (nil = none asks) and, of it, kind, lease, label, order, waits, own (the attempt by which its client
--- owns the lock).
+-- owns the lock), permits (of how many the semaphore is; nil = it is a lock).
 -- arrives: in a cluster, the slot of the lock is on its way to this server, so no other key of it is made here.
 -- After: answer, if `me` is one.
 local answer, place, mine, rank = nil, nil, false, false
 local barges, beside = false, false -- it takes the lock before the waiters; its client owns the lock
+local differs = me and permits and limit ~= tonumber(permits)
+if differs and limit < math.huge and (read > 0 or many > 0) then
+  me, answer = nil, {'unlike', now, limit}
+elseif differs then
+  redis.call('HSET', key, 'permits', permits)
+  if redis.call('PTTL', key) == -1 then redis.call('PEXPIRE', key, life) end
+  limit = tonumber(permits)
+end
 if me then
   local its_end, its_number = owned and f[1] == me and not foreign and ends, f[3]
   if not its_end and kind == 'r' and read > 0 and not hidden then
@@ -35,6 +43,8 @@ elseif place then
   if waits == '1' and not apart and not (hidden and kind == 'r') then
     word = 'queued'
     -- include: join.lua
+    -- Redisson may hold the lock for longer than the hash lives, which has `crowd`.
+    if foreign and redis.call('PTTL', key) < life + 0 then redis.call('PEXPIRE', key, life) end
   end
   -- 'apart': the attempt has no place in the queue. Its client asks again soon.
   if waits == '1' and word == 'busy' or apart and word == 'queued' then word = 'apart' end
