@@ -31,6 +31,14 @@ bool fits(const Call& call, const Answer& answer) {
   }
 }
 
+// @return whether the answer would name a hold that a lost request had taken by then. A void
+// request reads nothing. A cancel of a key names a run whose lease is over only if it was written
+// when its attempt was decided: until then the client may still get that run.
+bool shows_what_was_taken(const Call& call, const Answer& answer) {
+  if (answer.kind == Answer::Kind::late) return false;
+  return call.kind == Call::Kind::acquire || call.mode() != Mode::once || call.decided;
+}
+
 // @param before a copy of which no answer came may have been executed
 // @param concluded it was to write an outcome: then what is freed only has none of ours, or one
 // that was forgotten since
@@ -71,7 +79,8 @@ void Answers::matched(Server& server, const Call& call, const Reply& reply, Inst
   server.time().read(call.asked, told.answer->now, now);
   if (!call.is_about_an_attempt()) return;
   Attempts& attempts = parts_.attempts;
-  told.looks_later = attempts.executed(call.attempt(), told.answer->now, server.clock(), now);
+  told.looks_later = !shows_what_was_taken(call, *told.answer) ||
+                     attempts.executed(call.attempt(), told.answer->now, server.clock(), now);
   if (call.leftover) return;
   told.hold = grants_.note(call.acquisition().request(), call.asked, *told.answer);
 }
@@ -87,6 +96,7 @@ void Answers::matched_release(Server& server, const Call& call, Instant now) {
   told.release_in_doubt = attempts.released(hold.attempt, hold.number);
   if (next == nullptr || !told.release->successor) return;
   told.looks_later =
+      told.release->successor->kind == Answer::Kind::late ||
       attempts.executed(next->request().attempt, told.release->now, server.clock(), now);
   told.hold = grants_.note(next->request(), call.asked, *told.release->successor);
 }

@@ -56,9 +56,10 @@ class RedisOnceTest : public RedisScriptTest {
 
   [[nodiscard]] static RedisTalk::Command conclude_words(const Held& hold, char letter,
                                                          const std::string& bytes,
-                                                         std::int64_t keep = day) {
-    return {hold.attempt,         hold.number, std::string(1, letter),
-            std::to_string(keep), bytes,       "3600000"};
+                                                         std::int64_t keep = day,
+                                                         bool runs_again = false) {
+    return {hold.attempt, hold.number, std::string(1, letter), std::to_string(keep), bytes,
+            "3600000",    "",          runs_again ? "1" : ""};
   }
   std::string conclude(const Held& hold, char letter, const std::string& bytes,
                        std::int64_t keep = day) {
@@ -69,8 +70,17 @@ class RedisOnceTest : public RedisScriptTest {
   std::string fail(const std::string& bytes) { return conclude(hold(), 'F', bytes); }
   std::string give_back() {
     const Held its = hold();
+    return outcome_of(call(redis::scripts::once::conclude,
+                           {its.attempt, its.number, "", "0", "", "3600000", "", ""}));
+  }
+  /// By a runner that runs its key even after a success.
+  std::string succeed_and_repeat(const std::string& bytes) {
     return outcome_of(
-        call(redis::scripts::once::conclude, {its.attempt, its.number, "", "0", "", "3600000"}));
+        call(redis::scripts::once::conclude, conclude_words(hold(), 'Y', bytes, day, true)));
+  }
+  /// Of a key. @param grant the number that the client got for it; empty = it is not decided
+  redis::Answer look_at(char client, const std::string& grant) {
+    return understood(call(redis::scripts::once::cancel, {attempt(client), "", grant}));
   }
   std::string undo(const Held& its) { return conclude(its, 'U', "", 0); }
   mortise::Record recall(const std::string& forget = {}) {

@@ -204,13 +204,83 @@ TEST_F(RedisOnce, HasTheSameOutcomeAfterARunThatIsUndone) {
   lapse();
   EXPECT_EQ(undo(hold()), "freed");
   EXPECT_EQ(recall().state, KeyState::pending) << "as before";
-  ASSERT_EQ(run('e', {.repeat = 'a'}), 4U);
+  EXPECT_EQ(recall().run, 2U);
+  ASSERT_EQ(run('e', {.repeat = 'a'}), 3U);
   ASSERT_EQ(succeed("yes"), "freed");
-  ASSERT_EQ(run('f', {.repeat = 'a'}), 5U);
+  ASSERT_EQ(run('f', {.repeat = 'a'}), 4U);
   lapse();
   EXPECT_EQ(undo(hold()), "freed");
   EXPECT_EQ(recall().bytes, "yes");
-  EXPECT_EQ(recall().run, 4U);
+  EXPECT_EQ(recall().run, 3U);
+}
+
+// No client has run the key, so no fingerprint belongs to it.
+// Promise: O3, O4
+TEST_F(RedisOnce, IsAbsentAfterItsFirstRunIsUndone) {
+  for (const bool was_forgotten : {false, true}) {
+    server().talk().expect_ok({"FLUSHALL"});
+    if (was_forgotten) {
+      ASSERT_EQ(run('x', {.fingerprint = "old"}), 1U);
+      ASSERT_EQ(succeed("old"), "freed");
+      outlive();
+    }
+    ASSERT_EQ(run('a', {.fingerprint = "one"}), 1U);
+    const Held copy = hold();
+    ASSERT_EQ(begin('w', {.fingerprint = "one"}).kind, Kind::queued);
+    EXPECT_EQ(undo(copy), "freed");
+    EXPECT_EQ(undo(copy), "before");
+    EXPECT_EQ(recall().state, KeyState::absent);
+    EXPECT_EQ(run('w', {.fingerprint = "one"}), 1U);
+    EXPECT_GT(number(), std::stoull(copy.number));
+    EXPECT_EQ(undo(hold()), "freed");
+    EXPECT_EQ(run('b', {.fingerprint = "another"}), 1U);
+    EXPECT_EQ(get("print"), "another");
+    ASSERT_EQ(succeed("done"), "freed");
+    EXPECT_EQ(undo(copy), "none");
+    EXPECT_EQ(recall().bytes, "done");
+  }
+}
+
+// The server could not be reached for longer than the lease of a run that no client knows of.
+// Promise: O1, O3
+TEST_F(RedisOnce, HasItsOutcomeBackIfALookFindsAnUnknownRunWhoseLeaseIsOver) {
+  ASSERT_EQ(run('a'), 1U);
+  ASSERT_EQ(succeed("done"), "freed");
+  ASSERT_EQ(run('b', {.repeat = 'a'}), 2U);
+  const Held late = hold();
+  EXPECT_EQ(look_at('b', "0").kind, Kind::granted) << "the client gives it back";
+  lapse();
+  EXPECT_EQ(look_at('b', "").kind, Kind::busy) << "the client may still get it";
+  EXPECT_EQ(look_at('b', late.number).kind, Kind::busy) << "the client has run it";
+  EXPECT_EQ(look_at('c', "0").kind, Kind::busy);
+  EXPECT_EQ(recall().state, KeyState::pending);
+  const redis::Answer found = look_at('b', "0");
+  ASSERT_EQ(found.kind, Kind::granted);
+  EXPECT_EQ(found.number, std::stoull(late.number));
+  EXPECT_EQ(undo(late), "freed");
+  EXPECT_EQ(recall().bytes, "done");
+  EXPECT_EQ(begin('c').kind, Kind::recorded);
+  EXPECT_EQ(look_at('b', "0").kind, Kind::busy);
+}
+
+// A copy of the request that began the run comes after the conclusion, and before its moment.
+// Promise: O3
+TEST_F(RedisOnce, KeepsItsOutcomeIfItsLastRunnerAsksAgain) {
+  const Ask always{.repeat = 'a'};
+  ASSERT_EQ(run('a', always), 1U);
+  ASSERT_EQ(succeed_and_repeat("done"), "freed");
+  redis::Answer answer = begin('a', always);
+  ASSERT_EQ(answer.kind, Kind::recorded);
+  EXPECT_EQ(answer.record->bytes, "done");
+  ASSERT_EQ(run('b', always), 2U);
+  ASSERT_EQ(fail("no"), "freed");
+  answer = begin('b');
+  ASSERT_EQ(answer.kind, Kind::recorded);
+  EXPECT_EQ(answer.record->bytes, "no");
+  EXPECT_EQ(recall().state, KeyState::failed);
+  ASSERT_EQ(run('c'), 3U);
+  ASSERT_EQ(succeed("last"), "freed");
+  EXPECT_FALSE(has("owner")) << "no request of it runs the key again";
 }
 
 TEST_F(RedisOnce, WithAQueueOfAStrangerIsRun) {

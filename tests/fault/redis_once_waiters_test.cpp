@@ -108,7 +108,7 @@ TEST_F(RedisOnceWaiters, KeepTheirPlacesWhileTheirQueueIsOnItsWay) {
                     .command(words_of(redis::scripts::once::cancel, {attempt('z'), "a"}))
                     .is_error());
     RedisTalk::Command words = conclude_words(its, 'F', "no");
-    words.push_back("a");
+    words[6] = "a";
     EXPECT_EQ(call(redis::scripts::once::conclude, words).items.at(0).text, "freed");
     EXPECT_EQ(begin('e', {.arrives = true}).kind, Kind::apart);
     EXPECT_EQ(get("crowd"), "0");

@@ -12,6 +12,7 @@
 #include "simulation/scene/redis_told_outcome.hpp"
 #include "simulation/scene/redis_tries.hpp"
 #include "simulation/scene/redis_twice_granted.hpp"
+#include "simulation/scene/redis_unknown_runs.hpp"
 
 #include <chrono>
 #include <numeric>
@@ -45,6 +46,7 @@ void RedisTrials::come(Judge& judge) {
   come<RedisTwiceGranted>(judge, fair);
   come<RedisToldOutcome>(judge, fair);
   come<RedisLostReplies>(judge, fair);
+  come<RedisUnknownRuns>(judge, fair);
   // The last one: from then on the server's clock is ahead.
   come<RedisMovedWaiter>(judge, fair);
 }

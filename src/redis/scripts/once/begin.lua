@@ -34,7 +34,8 @@ if held and owner == me then return {'granted', now, number + 0, ends - now, run
 
 local known = run and (held or tonumber(till) > now)
 local outcome = known and (last_of == number or stands == number) and concluded
-local answers = known and concluded and (letter == 'n' or (letter == 'f' and concluded == 'Y'))
+local answers = known and concluded and (letter == 'n' or (letter == 'f' and concluded == 'Y') or
+  (owner == me and last_of == number)) -- a late copy of the request that began the last run
 local answer
 if known and print ~= its_print then
   local state = outcome == 'Y' and 'succeeded' or outcome == 'F' and 'failed' or 'pending'

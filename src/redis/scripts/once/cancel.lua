@@ -4,8 +4,9 @@
 --
 -- KEYS  1 the key
 -- ARGV  1 attempt    2 'a' as in begin.lua
--- @return {'granted', now, number, left in us, run}, or {'busy', now, left in us (0 = the key is free), 0,
---         number, waiters, label}
+--       3 if the attempt is decided, the number of the run that its client got; '0' = none. '' = not decided
+-- @return {'granted', now, number, left in us, run}, even if the lease of a run that the client did not get is over; or
+--         {'busy', now, left in us (0 = the key is free), 0, number, waiters, label}
 local key = KEYS[1]
 local time = redis.call('TIME')
 local now, clock = time[1] * 1000000 + time[2], time[1] .. string.sub('00000' .. time[2], -6)
@@ -13,7 +14,10 @@ local owner, ms, number, label, run, till, last, last_of, stands, crowd = unpack
   'number', 'label', 'run', 'till', 'outcome', 'outcome_of', 'stands', 'crowd'))
 local ends, first, apart, place, many, arrives = ms and number + ms * 1000, nil, nil, '', 0, ARGV[2] == 'a'
 local held = ends and ends > now
-if held and owner == ARGV[1] then return {'granted', now, number + 0, ends - now, run + 0} end
+local is_unknown = ms and ARGV[3] and ARGV[3] ~= '' and ARGV[3] ~= number
+if owner == ARGV[1] and (held or is_unknown) then
+  return {'granted', now, number + 0, math.max(ends - now, 1), run + 0}
+end
 local outcome = (last_of == number or stands == number) and till and tonumber(till) > now and last
 if crowd then
   local queue, waiters = key .. ':queue', key .. ':waiters'

@@ -9,6 +9,7 @@
 --       knows of this run, since its request came late. The outcome that stood before it stands again
 --       4 how long the outcome is kept, in ms    5 the result or the reason
 --       6 how long the number is remembered, in ms    7 'a' as in begin.lua
+--       8 '1' = the same request may run the key again after a success
 -- @return {outcome, now}: 'freed' (also if an earlier copy did it), 'before' = it was freed without this outcome,
 --         'lapsed' = its lease was over, 'none' = it does not have the key
 local key, letter = KEYS[1], ARGV[3]
@@ -29,6 +30,10 @@ if letter == 'U' then
     redis.call('PEXPIRE', key, string.format('%.0f', math.max(math.ceil((last_till - now) / 1000), ARGV[6] + 0) +
       math.max(0, math.ceil((number - now) / 1000))))
     outcome = tonumber(last_till) > now and last
+  elseif tonumber(run) > 1 then
+    redis.call('HSET', key, 'run', string.format('%.0f', run - 1))
+  else
+    redis.call('HDEL', key, 'run', 'print', 'till')
   end
 elseif number + ms * 1000 <= now then
   word = 'lapsed'
@@ -43,6 +48,8 @@ if word == 'lapsed' then
   -- The lease does not come back, even if the clock is set back. A repeat is answered 'lapsed' as well.
   redis.call('HDEL', key, 'label')
   redis.call('HSET', key, 'ms', string.format('%.0f', -math.ceil(number / 1000)))
+elseif letter == 'F' or (letter == 'Y' and ARGV[8] == '1') then
+  redis.call('HDEL', key, 'ms', 'label') -- `owner` stays: a late copy of its request gets the outcome
 else
   redis.call('HDEL', key, 'owner', 'ms', 'label')
 end
