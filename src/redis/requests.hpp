@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The library's requests as commands that call the scripts: which keys and arguments each gets is
-// said here and in the scripts, nowhere else.
+// The library's requests as commands that call the scripts. Only this class and the scripts know
+// which keys and arguments a script gets.
 #pragma once
 
 #include <mortise/listing_operation.hpp>
@@ -21,7 +21,7 @@ namespace mortise::redis {
 
 /// How a request travels.
 struct Passage {
-  bool heard = false;    ///< this client may be counted among those who listen for Redisson
+  bool heard = false;    ///< Redis may count this client as a listener of Redisson's channel
   bool arrives = false;  ///< in a cluster: the slot is on its way to the server that is asked
   bool whole = false;    ///< send the script's text: the server does not know it
   bool undoes = false;   ///< no client knows of the run of a key that this gives back

@@ -102,8 +102,9 @@ TEST_F(RedisClusterMoves, AReleaseKeepsTheOnlyPlaceInAQueueThatIsAboutToLeave) {
   }
 }
 
-// What a server no longer has it cannot judge. Method: the scripts alone, while the keys next to
-// the hash have left. Promise: S3
+// A server cannot judge the readers that it no longer has. Method: the scripts alone, while the keys
+// next to the hash are at another server.
+// Promise: S3
 TEST_F(RedisClusterMoves, AServerWithoutTheReadersEndsNoneAndSaysSo) {
   cluster({.masters = 3, .replicas = 0});
   const std::uint16_t slot = cluster().slot_of("a");
@@ -123,7 +124,7 @@ TEST_F(RedisClusterMoves, AServerWithoutTheReadersEndsNoneAndSaysSo) {
   ASSERT_EQ(asks(reader, "rf10"), "granted");
   const std::string number = talk.command({"HGET", key("a"), "number"}).text;
   cluster().begin_move(slot, other_than(cluster().master_of("a")));
-  // As if both had been moved: no other server answers in this test.
+  // To this server it is the same whether the keys were moved or deleted.
   talk.expect_ok({"DEL", key("a") + ":readers", key("a") + ":notes"});
   EXPECT_THAT(call(redis::scripts::force_release, {number, "3602000"}), HasSubstr("TRYAGAIN"));
   EXPECT_THAT(call(redis::scripts::release, {reader, number, "3602000", "f0"}),

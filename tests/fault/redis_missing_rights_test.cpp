@@ -137,7 +137,7 @@ TEST_F(RedisMissingRights, ACheckTriesEachCommandThatWritesALock) {
   }
 }
 
-// Nothing stays of a check that fails, and no client loses the time to live of its lock by one.
+// A check that fails leaves no key, and never changes the time to live of another client's lock.
 TEST_F(RedisMissingRights, ACheckLeavesNothingWithoutTheRightToRemoveIt) {
   static_cast<void>(server());
   Client mine = client();

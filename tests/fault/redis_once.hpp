@@ -73,12 +73,12 @@ class RedisOnceTest : public RedisScriptTest {
     return outcome_of(call(redis::scripts::once::conclude,
                            {its.attempt, its.number, "", "0", "", "3600000", "", ""}));
   }
-  /// By a runner that runs its key even after a success.
+  /// The runner would run its key even after a success.
   std::string succeed_and_repeat(const std::string& bytes) {
     return outcome_of(
         call(redis::scripts::once::conclude, conclude_words(hold(), 'Y', bytes, day, true)));
   }
-  /// Of a key. @param grant the number that the client got for it; empty = it is not decided
+  /// Looks at an attempt. @param grant the number that the client got; empty = not decided
   redis::Answer look_at(char client, const std::string& grant) {
     return understood(call(redis::scripts::once::cancel, {attempt(client), "", grant}));
   }

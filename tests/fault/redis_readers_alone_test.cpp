@@ -84,7 +84,7 @@ TEST_F(RedisReadersAlone, AreEndedByForceWhereTheyAreMeant) {
   EXPECT_EQ(leave('c'), "freed");
 }
 
-// Of more readers than one reply has room for.
+// A reply has no room for all of these readers.
 // Promise: S3
 TEST_F(RedisReadersAlone, AreFoundByTheirNumberAmongThousands) {
   ASSERT_TRUE(reads('a'));
@@ -121,7 +121,7 @@ TEST_F(RedisReadersAlone, AreFoundByTheirNumberAmongThousands) {
   EXPECT_EQ(prolong('a'), 1);
 }
 
-// As their page says: no other client waits for a lease whose hold has gone.
+// Another client gets the lock at once, so the readers must learn of their loss.
 TEST_F(RedisReadersAlone, WhoseKeyIsDeletedLearnSoFromTheirRenewal) {
   for (const char* const which : {":readers", ":notes", ""}) {
     server().talk().expect_ok({"FLUSHALL"});

@@ -1,20 +1,26 @@
 -- SPDX-License-Identifier: MIT
--- Takes a lock or a permit, or joins the queue. Safe to repeat under the attempt's id: the answer is the same hold, or
--- the place in the queue.
+-- Takes a lock or a permit, or joins the queue. A client runs it for each attempt, and a waiter runs it again about
+-- once per second, after a message, and when the lease of the holder ends. Safe to repeat: the same attempt gets the
+-- same hold, or its place in the queue.
 --
 -- A request that arrives after the moment `void` changes nothing, because no client reads its reply any more.
 -- src/redis/README.md explains why a late copy of an attempt that ended costs at most about a second of the name.
 --
 -- KEYS  1 the lock    2 the same lock as Redisson keeps it (only with interop=redisson)
 -- ARGV  1 attempt    2 void: a moment of the server's clock, in us    3 lease in ms
---       4 life of the key in ms: the lease, and the time for which the last number is remembered    5 label
---       6 flags: the mode ('w' = own the lock, 'x' = the same, with Redisson's key, 'r' = read it, or have a permit),
---         the order ('f' = first come first served, 'u' = a newcomer may overtake), '1' = it waits,
---         '1' = its client listens to Redisson's channel, 'a' = the slot of the lock is on its way to this server
---       7 the attempt by which the reader's client owns the lock; '' = none    8 of a semaphore: how many permits
+--       4 life of the key in ms: the sum of the lease and of the time for which the last number is remembered    5
+--       label
+--       6 four letters:
+--         - 'w' = own the lock, 'x' = the same with Redisson's key, 'r' = read it, or have a permit
+--         - 'f' = first come first served, 'u' = a newcomer may overtake waiters, 'r' = as 'f', next to Redisson
+--         - '1' = wait, '0' = try
+--         - 'a' = the slot of the lock is on its way to this server (only in a cluster), '1' = its client listens to
+--           Redisson's channel, '0' = neither
+--       7 if the attempt reads, the attempt by which the same client owns the lock; '' = the client does not own it
+--       8 of a semaphore: how many permits it has
 -- @return {'granted', now, number, us until the lease ends}, {'void', now}, {'unlike', now, permits} if the semaphore
 --         has another number of permits while one is held or queued, or {word, now, ...}: 'queued', 'busy', or
---         'apart' (it could not be queued, since the keys of the lock are on their way to another server of a cluster).
+--         'apart' (it could not be queued, because keys of the lock are at another server of a cluster).
 --         See part/holder.lua
 --
 -- The first lines handle what is frequent, without a look at the other keys: a free lock, a failed try, and the first
@@ -29,7 +35,7 @@ local f = tries and call('HMGET', key, 'owner', 'ms', 'number', 'crowd', 'label'
 local last = f[3] and f[3] + 0 or 0
 local ends = f[2] and last + f[2] * 1000 or 0
 local owned = ends > now
--- No client waits or reads, and the attempt wants to own the lock. Most attempts are of the first two kinds.
+-- No client waits or reads, and the attempt wants to own the lock ('w' is byte 119). The first two tests are quicker.
 local plain = not f[4] and (flags == 'wf10' or tries or string.byte(flags) == 119)
 if tries and plain and owned and f[1] ~= me then return {'busy', now, ends - now, 0, last, 0, f[5] or ''} end
 local clock = time[1] .. string.sub('00000' .. time[2], -6)

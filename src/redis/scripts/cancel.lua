@@ -1,9 +1,11 @@
 -- SPDX-License-Identifier: MIT
--- Takes an attempt back: it leaves the queue. If it holds the lock already, the reply is that hold. Safe to repeat.
+-- Its client gives an attempt up: the attempt leaves the queue. If it holds the lock already, the reply is that hold.
+-- Safe to repeat.
 --
--- KEYS  as of acquire.lua    ARGV  1 attempt    2 life of the key in ms after a hold of 2 s
---       3 'a' as in acquire.lua
--- @return {'granted', now, number, us until its lease ends}, or {'busy', now, ...}: see part/holder.lua
+-- KEYS  as of acquire.lua    ARGV  1 attempt    2 life of the key in ms if a waiter gets the lock for 2 s
+--       3 'a' = the slot of the lock is on its way to this server
+-- @return {'granted', now, number, us until its lease ends}, or {'busy', now, ...}: see part/holder.lua; or an error if
+--         the readers are at another server of a cluster: the client asks again
 local key, other, whose, life, arrives = KEYS[1], KEYS[2], ARGV[1], ARGV[2], ARGV[3] == 'a'
 -- include: look.lua
 if hidden then return redis.error_reply('TRYAGAIN the readers are at another server') end
@@ -15,7 +17,8 @@ if f[4] then
   redis.pcall('HDEL', waiters, whose)
   if not apart and type(removed) == 'number' then many = many - removed end
 end
--- Only the first waiter listens to Redisson's channel, and knows that the lock is reserved. The next one must know it.
+-- Only the first waiter listens to Redisson's channel, and learns when a reservation ends. The next waiter must do so
+-- now.
 local tells = was_first and (foreign or kept)
 local me, kind, lease, label, order, waits, own, permits
 -- include: take.lua

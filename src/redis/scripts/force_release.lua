@@ -1,12 +1,15 @@
 -- SPDX-License-Identifier: MIT
 -- Ends a hold for an administrator, and gives the lock to the next waiter. It ends only the hold that queue.lua named,
--- so a repeated request or a late copy changes nothing. It raises the number, so that a store that has seen the raised
--- token refuses writes of the old holder, and sends a message to the old holder. It can also end a hold of Redisson.
+-- so a repeated request or a late copy changes nothing. It raises the number (the fencing token counts it), so a store
+-- that has seen the larger token refuses writes of the old holder. It sends a message to the old holder: 'T', or 'S' to
+-- a reader. It can also end a hold of Redisson.
 --
 -- KEYS  as of acquire.lua
 -- ARGV  1 the number of the hold. A hold of Redisson has none: '-<last number that was granted> <owner>'
---       2 life of the key in ms after a hold of 2 s    3 'a' as in acquire.lua
--- @return {'freed', now} or {'none', now}
+--       2 life of the key in ms if a waiter gets the lock for 2 s
+--       3 'a' = the slot of the lock is on its way to this server
+-- @return {'freed', now} or {'none', now}; or an error if the readers are at another server of a cluster: the client
+--         asks again
 local key, other, which, life, arrives = KEYS[1], KEYS[2], ARGV[1], ARGV[2], ARGV[3] == 'a'
 -- include: look.lua
 if hidden then return redis.error_reply('TRYAGAIN the readers are at another server') end
@@ -26,7 +29,7 @@ if whose then
     redis.call('ZREM', readers, whose)
     redis.call('HDEL', notes, whose, whose .. ':label')
     read = read - 1
-    if not owned then redis.call('HDEL', key, 'ms') end -- it would count from the new number
+    if not owned then redis.call('HDEL', key, 'ms') end -- `ms` would count from the new number
     redis.call('HSET', key, owned and 'last' or 'number', its_number)
     local latest = redis.call('ZRANGE', readers, '-1', '-1', 'WITHSCORES')
     shared = read > 0 and tonumber(latest[2]) or 0

@@ -1,13 +1,14 @@
 -- SPDX-License-Identifier: MIT
 -- Reports the holder of a lock.
 --
--- KEYS  as of acquire.lua    ARGV  1 'write' = no client uses the name, and the caller checks whether the server
---       accepts the commands that write a lock. If it does not, the reply is the server's own error
+-- KEYS  as of acquire.lua    ARGV  1 'write' = the script also tries the commands that write a lock. The caller
+--       promises that no client uses the name. If the server refuses a command, the reply is the server's own error
 -- @return {'held' or 'free', now, ...}: see part/holder.lua; a hold of Redisson has the label "redisson <owner>"
 local key, other, arrives = KEYS[1], KEYS[2], false
 if ARGV[1] == 'write' then
   -- Tries each command that writes a lock. HSET is the first: later writes are accepted even if memory is short. Each
-  -- other command that adds something follows the one that removes it, so nothing stays if the server refuses a command.
+  -- other command that adds something follows the one that removes it, so nothing stays if the server refuses a
+  -- command.
   local side = key .. ':check'
   redis.call('HSET', key, '-', '0')
   for _, command in ipairs({{'HDEL', key, '-'}, {'ZREM', side, '-'}, {'ZRANGE', side, '0', '0'}, {'PTTL', side},

@@ -2,7 +2,7 @@
 -- Reports the holders of a lock, and its waiters in order of arrival. It counts all waiters, and lists some of them. It
 -- leaves out what would make the reply longer than a client reads. Redisson's waiters are in no queue.
 --
--- KEYS  as of acquire.lua    ARGV  1 how many waiters to list at most, and how many readers    2 the number of the only
+-- KEYS  as of acquire.lua    ARGV  1 how many waiters to list at most, and how many holders    2 the number of the only
 --       hold to list; '' = all
 -- @return {'held' or 'free', now, ...}: see inspect.lua; then a list of waiters, each as three items (us since it asked
 --         last, 'w' = to own the lock or 'r' = to read it, label), and one of holders, each as four items ('w' or 'r',

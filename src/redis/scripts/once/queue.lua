@@ -4,8 +4,8 @@
 --
 -- KEYS  1 the key
 -- ARGV  1 how many waiters at most
--- @return {'held' or 'free', now, left in us, 0 (as in inspect.lua), number, waiters, label, waiting};
---         `waiting` has three items per waiter: us since its last question, 'w', label
+-- @return {'held' or 'free', now, left in us, 0, number, waiters, label, waiting}, as the reply about a lock. The 0
+--         means that no attempt asks; `waiting` has three items per waiter: us since its last question, 'w', label
 local key, most = KEYS[1], tonumber(ARGV[1])
 local queue, waiters = key .. ':queue', key .. ':waiters'
 local time = redis.call('TIME')

@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: MIT
 -- Returns what is remembered of a key, and can forget it. It forgets the record that a look has found, and no later
--- one: the request may be repeated, or arrive late, and the key may have been run again by then.
+-- one. So a copy that arrives late does not forget a record that the key got since.
 --
 -- KEYS  1 the key
--- ARGV  1 the number of the grant (fifth item) in the reply to that look; '' = it only looks
+-- ARGV  1 the grant number (fifth item) in the reply to that look; '' = it only looks
 -- @return {'recorded', now, state, run, number, held, fingerprint, bytes}, as it was found. The state is 'absent',
 --         'pending', 'succeeded' or 'failed'. If the number is another one, or the key is held, nothing is forgotten
 local key = KEYS[1]

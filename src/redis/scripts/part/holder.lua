@@ -2,10 +2,11 @@
 -- Who holds a lock, for the answer to another client. Of several readers it is the one whose lease ends last.
 --
 -- Before: key, now, f, ends, owned, read, shared, hidden, foreign, kept.
--- After: left (us until the lease ends; 0 = free), number (of the hold; 0 = it has none, since it is Redisson's),
--- its_label, mode ('w' = an owner, 'r' = readers). They end an answer, after the word and `now`: left, '1' = the
--- attempt is the first of the queue, number, how many wait, its_label, mode, last (the largest number that was
--- granted). If an answer has no mode, the mode is 'w', and `last` is the number.
+-- After: left (us until the lease ends; 0 = free), number (of the hold; 0 = a hold of Redisson, which has none),
+-- its_label, mode ('w' = an owner, 'r' = readers).
+-- Seven items end an answer, after its word and `now`: left; '1' = the attempt leads the queue, or its client asks
+-- again at once; number; how many wait; its_label; mode; last (the largest number that was granted). The answer about
+-- an owner may end after its_label: then the mode is 'w', and `last` is the number.
 local left, mode, number, its_label = 0, 'w', 0, ''
 if foreign then
   left, its_label = ends - now, 'redisson'

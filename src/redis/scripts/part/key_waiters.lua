@@ -1,18 +1,20 @@
 -- SPDX-License-Identifier: MIT
--- Who waits for a key, in order of arrival. Waiters that were silent for 3 s leave. If the key is free, the waiters
+-- Who waits for a key, in order of arrival. A waiter that has not asked for 3 s leaves. If the key is free, the waiters
 -- that its outcome answers get a message D and leave, and the next one to run the key gets a message L. A waiter that
--- got an L and does not ask for 1 s lets others pass. So does one whose client is not connected.
+-- got an L and does not ask for 1 s lets others pass. So does a waiter whose client is not connected.
 --
--- A member of `queue` is a letter and the attempt. A waiter runs a key that has an outcome: f after a failure, n never,
--- a always. The hash `waiters` has for each attempt the time of its last question (negative after a message), a space
--- and its label. One script looks at 8 waiters, and at 256 if the key is free.
---
--- In a cluster the slot of a key may be on its way to another server, key by key. Then the queue may be there already.
+-- A member of `queue` is a letter and the attempt. The letter is the wish of the waiter, if the key has an outcome: f =
+-- run it after a failure, n = never, a = always. The hash `waiters` has for each attempt the time of its last question
+-- (negative after a message L), a space and its label. One script looks at 8 waiters, and at 256 if the key is free.
 -- A queue of another type, which other software has put there, counts as empty.
--- The server that it comes to does not refuse commands about the keys that it does not have: they are empty there.
--- Before: key, now, clock, queue, waiters, held, outcome (Y, F or false), last_of: the number of that outcome, as text,
---   place (the caller's member), arrives: the slot of the key is on its way to this server.
--- After: first: the member that is to run the key next (while it is held, the first one that is alive);
+--
+-- In a cluster the slot of a key may be on its way to another server, key by key. So the queue may be at that server.
+-- The server that the slot leaves refuses commands about keys that it does not have. At the server that the slot comes
+-- to (`arrives`) such keys are empty.
+--
+-- Before: key, now, clock, queue, waiters, held, outcome (Y, F or false), outcome_of: the number of that outcome, as
+--   text, place (the caller's member), arrives.
+-- After: first: the member that is to run the key next (while it is held, the first one that is alive); nil = none
 --   apart: the queue may be at another server.
 local line, attempts, gone, silent = redis.pcall('ZRANGE', queue, '0', held and '7' or '255'), {}, {}, {}
 for i, each in ipairs(line) do attempts[i] = string.sub(each, 2) end
@@ -29,7 +31,7 @@ for i, each in ipairs(line) do
   if each == place then
     first = first or each
   elseif answered or silence > 3000000 then
-    if answered then redis.pcall('PUBLISH', inbox, 'D ' .. attempt .. ' ' .. last_of .. ' ' .. key) end
+    if answered then redis.pcall('PUBLISH', inbox, 'D ' .. attempt .. ' ' .. outcome_of .. ' ' .. key) end
     gone[#gone + 1], silent[#silent + 1] = each, attempt
   elseif held then
     first = first or each
@@ -38,7 +40,7 @@ for i, each in ipairs(line) do
   elseif not first then
     local listeners = redis.pcall('PUBLISH', inbox, 'L ' .. attempt .. ' ' .. key)
     if type(listeners) == 'number' and listeners > 0 then
-      -- A HDEL is never refused, and Redis accepts each write after it, also without memory. No field is named `-`.
+      -- Redis never refuses a HDEL, and accepts each write after it even without memory. No field is named `-`.
       redis.call('HDEL', key, '-')
       redis.call('HSET', waiters, attempt, '-' .. clock .. string.match(places[i], ' .*$'))
       first = each

@@ -1,5 +1,10 @@
 -- SPDX-License-Identifier: MIT
--- Reads a lock as it is now.
+-- Reads a lock as it is now. Its hash has these fields; src/redis/README.md explains them:
+-- - owner, number, label, ms: attempt, grant number and label of the last owner. Its lease ends `ms` ms after `number`
+-- - crowd: until when readers hold the lock at most, in us; 0 = none does, but clients may wait. Without it none waits
+-- - last: the largest number, if readers got larger ones than `number`
+-- - permits: of a semaphore. releases: counts releases, if newcomers or Redisson may be quicker than waiters
+-- - keyed, kept, hears: with Redisson, see open.lua
 --
 -- Before: key, other, arrives. After: now, clock (the same as text), and all of open.lua.
 local time = redis.call('TIME')

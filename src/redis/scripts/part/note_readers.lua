@@ -1,9 +1,10 @@
 -- SPDX-License-Identifier: MIT
--- Writes what the lock's hash has of its other keys, after grants. Readers that have lapsed go, a few at a time.
+-- Writes into the hash which readers and waiters the lock has now, after grants. Removes readers whose lease is over,
+-- 64 at a time.
 --
--- Before: all of hand_over.lua; grew: the last end of a new reader's lease; 0 = there is no new reader.
-if grew > 0 then
-  shared = math.max(grew, shared)
+-- Before: all of hand_over.lua; new_end: when the last lease of a new reader ends; 0 = there is no new reader.
+if new_end > 0 then
+  shared = math.max(new_end, shared)
   if owned then
     redis.call('HSET', key, 'last', string.format('%.0f', last), 'crowd', string.format('%.0f', shared))
   else
@@ -22,7 +23,8 @@ if grew > 0 then
   end
 elseif all and f[4] and read == 0 and many == 0 and not apart and last == tonumber(f[3] or 0) then
   -- No client waits or reads: the next one takes the lock without a look at the other keys. But if a reader beside the
-  -- last owner had a larger number, that stays in `last`, so that a repeated release of the owner finds its own.
+  -- last owner got a larger number, `last` keeps it: `number` stays as it is, so that a repeated release of that owner
+  -- finds its hold.
   redis.call('HDEL', key, 'crowd', 'last')
   f[4], shared = false, 0
 end

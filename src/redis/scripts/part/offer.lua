@@ -1,8 +1,11 @@
 -- SPDX-License-Identifier: MIT
--- Sends a waiter the message that it has the lock. An attempt whose request this is gets a reply instead.
+-- Sends a waiter the message G: it has the lock. The attempt that asks itself gets a reply instead.
 --
--- Before: key, clock, attempt, its_number, its_lease; asks: this is the request of that attempt.
--- After: `heard`: how many clients listen to its inbox, or an error.
+-- A message begins with its kind and the attempt: G = it got the lock, L = it should ask again, D = the key that it
+-- waits for has an outcome, T = an administrator ended its hold, S = the same of a reader's hold.
+--
+-- Before: key, clock, attempt, its_number, its_lease; asks: the attempt itself asks.
+-- After: heard: how many clients listen to its inbox (1 for the attempt that asks), or an error.
 local heard = asks and 1 or redis.pcall('PUBLISH',
   string.match(key, '^[^{]*') .. 'inbox:' .. string.sub(attempt, 1, 16),
   'G ' .. attempt .. ' ' .. its_number .. ' ' .. clock .. ' ' .. its_lease .. ' ' .. key)

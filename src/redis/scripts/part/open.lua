@@ -2,18 +2,20 @@
 -- Reads what is not in the first look at a lock: waiters, readers, and Redisson's key.
 --
 -- In a cluster the slot of a lock may be on its way to another server, key by key. Then a key that is not here may be
--- there, or nowhere. The server that it leaves refuses the command; the one that it comes to (`arrives`) finds nothing.
--- A lock with no queue here (`apart`) is taken as one without waiters. With readers that are not here (`hidden`) it is
--- held until the time in its hash. A hash that is not here was not there either: then there are no other keys.
+-- there, or nowhere. The server that the slot leaves refuses the command. The server that it comes to (`arrives`) finds
+-- nothing. If the queue is not here, or the places of its waiters (`apart`), the lock counts as one without waiters. If
+-- the readers are not here (`hidden`), it is held until the time in `crowd`. If the hash is not here, there were no
+-- other keys at the other server either.
 --
 -- Before: key, other, now, clock, f (owner, ms, number, crowd, label), ends, last, owned.
 -- After: the same as they count (a hold of Redisson is owned, by an owner without a name), and
---   shared: when the last lease of a reader ends. That is the field `crowd`: 0 = there may be waiters, but no readers.
---     Without the field there are neither, and the other keys need no look
+--   shared: the field `crowd`: when the last lease of a reader ends; 0 = no reader, or no field
 --   many: how many wait
 --   read, limit: how many readers hold the lock, and how many may (any number unless it is a semaphore)
 --   last: the largest number that was granted: a reader beside the owner may have a larger one than the owner
---   foreign: whose hold of Redisson's it is; kept: the lock is free, and reserved for Redisson
+--   foreign: the thread of Redisson that holds the lock. kept: the lock is free, and reserved for Redisson until the
+--     time in the field `kept`. hearer: the attempt that listens to Redisson's channel, from the field `hears`
+-- The field `keyed` has the number of the grant for which a script wrote Redisson's key.
 local queue, waiters, readers, notes = key .. ':queue', key .. ':waiters', key .. ':readers', key .. ':notes'
 local read, limit, many, shared, apart, hidden = 0, math.huge, 0, tonumber(f[4] or 0), false, false
 local foreign, kept, hearer = nil, false, nil
@@ -40,11 +42,11 @@ if shared > now then
 end
 if other then
   local g = redis.call('HMGET', key, 'keyed', 'kept', 'hears')
-  local left = redis.call('PTTL', other)
-  local ours = left ~= -2 and f[1] and redis.call('HEXISTS', other, 'mortise:' .. f[1]) == 1
-  hearer, owned = g[3], owned and (ours or g[1] ~= f[3])
-  if left ~= -2 and not ours then
-    -- A key of other software is no lock: each field must be "<uuid>:<thread>", "mode", or ours.
+  local lives = redis.call('PTTL', other)
+  local has_field = lives ~= -2 and f[1] and redis.call('HEXISTS', other, 'mortise:' .. f[1]) == 1
+  hearer, owned = g[3], owned and (has_field or g[1] ~= f[3])
+  if lives ~= -2 and not has_field then
+    -- A key of other software is not a lock. Each field must be "<uuid>:<thread>", "mode", or one that Mortise wrote.
     local fields = redis.call('HLEN', other) <= 64 and redis.call('HKEYS', other) or {''}
     for _, each in ipairs(fields) do
       if string.find(each, '^%x%x%x%x%x%x%x%x%-%x%x%x%x%-%x%x%x%x%-%x%x%x%x%-%x%x%x%x%x%x%x%x%x%x%x%x:%d+') then
@@ -53,10 +55,10 @@ if other then
         error('the key of that name is not a lock of Redisson')
       end
     end
-    -- Without a time to live nothing is known of its end.
-    owned, ends, foreign, f[1] = true, now + (left < 0 and 3600000 or math.max(left, 1)) * 1000, foreign or '', ''
-  elseif ours and not owned then
-    redis.call('DEL', other)
+    -- Without a time to live its end is unknown.
+    owned, ends, foreign, f[1] = true, now + (lives < 0 and 3600000 or math.max(lives, 1)) * 1000, foreign or '', ''
+  elseif has_field and not owned then
+    redis.call('DEL', other) -- of a hold that has lapsed
   end
   local till = tonumber(g[2] or 0)
   kept = not owned and till > now and till <= now + 1500
