@@ -52,6 +52,19 @@ struct Reply {
   std::int64_t owner = 0;      ///< the session of an ephemeral node
 };
 
+/// @return true if the request may have been executed or not.
+[[nodiscard]] inline bool is_lost(Code code) noexcept {
+  return code == Code::unknown || code == Code::ended;
+}
+/// @return true if the server executed the request, or will never do so.
+[[nodiscard]] inline bool is_answer(Code code) noexcept {
+  return !is_lost(code) && code != Code::not_done;
+}
+/// @return the children of a node; none if there is no node.
+[[nodiscard]] inline Children children_of(const Reply& reply) {
+  return reply.children != nullptr ? *reply.children : Children();
+}
+
 /// One of several writes that are done in one, or not at all.
 struct Write {
   enum class Kind : std::uint8_t { create, create_ephemeral, create_own, set, remove, check };

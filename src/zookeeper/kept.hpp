@@ -48,6 +48,10 @@ struct Memo {
 
   /// @return nothing: the node holds something else.
   [[nodiscard]] static std::optional<Memo> read(const Reply& reply);
+  /// @return the same, or an empty one.
+  [[nodiscard]] static Memo found(const Reply& reply) {
+    return reply.code == Code::ok ? read(reply).value_or(Memo()) : Memo();
+  }
 
   /// @return whether it is what is kept of that key, and not of another one with its digest.
   [[nodiscard]] bool is_of(std::string_view key) const { return kept.name == name_to_keep(key); }

@@ -262,7 +262,7 @@ void Session::over(Instant now, const Failure& why, bool at_server) {
   down_since_ = never;
   turned_away_ = outlived_ = false;
   drain_calls(Code::ended);
-  forget_watches();
+  watches_.clear();
   owner_.session_over(*this, why, at_server);
 }
 

@@ -7,26 +7,35 @@
 
 #include "base/random_id.hpp"
 #include "base/resolver.hpp"
-#include "zookeeper/call.hpp"
 #include "zookeeper/handle.hpp"
 #include "zookeeper/kept.hpp"
 #include "zookeeper/life.hpp"
 #include "zookeeper/settings.hpp"
+#include "zookeeper/watches.hpp"
 
 #include <atomic>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 namespace mortise::zookeeper {
+
+/// Bytes of a session's budget. All that it owns is written into one packet by the server when it
+/// ends, and all that it watches by the client when it has a new connection.
+struct Paths {
+  std::size_t owned = 0;
+  std::size_t watched = 0;
+};
 
 /// The engine sees a source whose answers are atomics; everything else is called under the mutex of
 /// the owner, who is called back under it.
 class Session final : public Source, private Handle::User {
  public:
+  /// Receives the reply to one request; may be empty.
+  using Answer = std::function<void(const Reply&)>;
   class Owner {
    public:
     virtual ~Owner() = default;
@@ -40,8 +49,6 @@ class Session final : public Source, private Handle::User {
     /// for comes any more. Otherwise it ends soon; one that was given up does so behind
     /// `end_left()`
     virtual void session_over(Session& session, const Failure& why, bool at_server) = 0;
-    virtual void replied(Session& session, const Call& call, const Reply& reply) = 0;
-    virtual void watched(Session& session, std::string_view path, bool gone) = 0;
   };
 
   /// @param settings, tls outlive it; tls is null where nothing is encrypted
@@ -92,33 +99,36 @@ class Session final : public Source, private Handle::User {
   [[nodiscard]] bool is_leaders_time_old(Instant now) const noexcept;
 
   // Requests; false: not sent, and nothing will come of it.
-  bool create(const std::string& prefix, std::string_view data, Call call);
+  bool create(const std::string& prefix, std::string_view data, Answer answer);
   /// @param while_needed it is to go when it has been empty for a while
-  bool create_parent(const std::string& path, bool while_needed, std::string_view data, Call call);
-  bool remove(const std::string& path, Call call);
-  bool list(const std::string& path, Call call, bool watch = false);
-  bool get(const std::string& path, bool watch, Call call);
-  bool exists(const std::string& path, Call call);
+  bool create_parent(const std::string& path, bool while_needed, std::string_view data,
+                     Answer answer);
+  bool remove(const std::string& path, Answer answer);
+  bool list(const std::string& path, Answer answer, bool watch = false);
+  bool get(const std::string& path, bool watch, Answer answer);
+  bool exists(const std::string& path, Answer answer);
   /// See `Handle::write()`.
-  bool write(std::vector<Write> writes, Call call);
+  bool write(std::vector<Write> writes, Answer answer);
   /// The list as the leader has it by now: the own server may be behind.
-  bool list_in_sync(const std::string& path, Call call);
+  bool list_in_sync(const std::string& path, Answer answer);
   /// The same of a node's data.
-  bool get_in_sync(const std::string& path, Call call);
-  bool sync(const std::string& path, Call call);
-  bool set(const std::string& path, std::string_view data, Call call);
+  bool get_in_sync(const std::string& path, Answer answer);
+  bool sync(const std::string& path, Answer answer);
+  bool set(const std::string& path, std::string_view data, Answer answer);
   /// See `Handle::refused_write()`.
-  bool refused_write(const std::string& path, Call call);
+  bool refused_write(const std::string& path, Answer answer);
   [[nodiscard]] bool idle() const noexcept { return calls_.empty(); }
 
-  /// Who waits for news of a path.
-  void watch(const std::string& path, const std::shared_ptr<Contender>& contender);
-  std::vector<std::shared_ptr<Contender>> unwatch(std::string_view path);
-  /// The caller does not any more: where nobody is left the server is told, too.
-  void unwatch(const std::string& path, const Contender& contender);
-  /// The server is not told: it may tell once more.
-  void forget_watch(const std::string& path, const Contender& contender);
-  void forget_watches() noexcept;
+  /// It waits for news of a path.
+  void watch(const std::string& path, const std::shared_ptr<Watcher>& watcher) {
+    watches_.add(path, watcher);
+  }
+  /// It does no longer. If it was the last one, the server is told.
+  void unwatch(const std::string& path, const Watcher& watcher);
+  /// The same, but the server may report one more change.
+  void forget_watch(const std::string& path, const Watcher& watcher) {
+    static_cast<void>(watches_.remove(path, watcher));
+  }
 
   /// Of all attempts; of those that wait also what they do not watch yet.
   Paths paths{};
@@ -126,7 +136,7 @@ class Session final : public Source, private Handle::User {
   std::size_t awaiting = 0;
   /// How many holds it has.
   std::size_t holding = 0;
-  /// What keeps it alive, and proves that it lives: see zookeeper_pulse.cpp.
+  /// What keeps it alive, and proves that it lives: see pulse.hpp.
   struct Pulse {
     Instant last{};            ///< when the last one was answered
     bool beats = false;        ///< one is on its way
@@ -151,7 +161,7 @@ class Session final : public Source, private Handle::User {
   enum class State : std::uint8_t { idle, resolving, waiting, connecting, up };
   enum class Kind : std::uint8_t { read, sync, write };
   struct Pending {
-    Call call{};
+    Answer answer{};
     Instant asked{};
     Kind kind = Kind::read;
     Instant known{};       ///< what it proves if it is a write, and committed
@@ -167,11 +177,13 @@ class Session final : public Source, private Handle::User {
   void expired() override { news_ = News::expired; }
   void refused() override { news_ = News::refused; }
   void replied(std::uint64_t number, const Reply& reply) override;
-  void watched(std::string_view path, bool gone) override { owner_.watched(*this, path, gone); }
+  void watched(std::string_view path, bool gone) override {
+    for (const auto& watcher : watches_.take(path)) watcher->watched(path, gone);
+  }
 
-  std::uint64_t note(Call call, Kind kind);
+  template <class Send>
+  bool request(Kind kind, Answer answer, Send send);
   void count(const Pending& pending, const Reply& reply);
-  bool sent(bool done, std::uint64_t number);
   void begin(Instant now);
   void resolved(Instant now);
   void open(const std::string& servers, Hosts hosts, Instant now);
@@ -233,8 +245,7 @@ class Session final : public Source, private Handle::User {
 
   std::map<std::uint64_t, Pending> calls_;
   std::uint64_t next_call_ = 1;
-  std::unordered_map<std::string, std::vector<std::weak_ptr<Contender>>> watches_;
-  std::size_t watched_bytes_ = 0;
+  Watches watches_;
 
   std::atomic<int> shown_descriptor_{-1};
   std::atomic<short> shown_interest_{0};

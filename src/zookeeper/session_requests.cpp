@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// What a session sends, and whom it tells of a path: the other half of Session.
+// The requests of a session, and the watchers of a path: the other half of Session.
 #include "core/figures.hpp"
 #include "zookeeper/session.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 namespace mortise::zookeeper {
@@ -14,96 +15,90 @@ constexpr std::chrono::minutes time_of_a_time{10};
 
 }  // namespace
 
-std::uint64_t Session::note(Call call, Kind kind) {
-  const std::uint64_t number = next_call_++;
-  calls_.emplace_hint(
-      calls_.end(), number,
-      Pending{
-          .call = std::move(call), .asked = clock_->now(), .kind = kind, .known = life_.known()});
-  return number;
-}
-
-bool Session::sent(bool done, std::uint64_t number) {
-  if (!done) calls_.erase(number);
-  return done;
-}
-
-bool Session::create(const std::string& prefix, std::string_view data, Call call) {
+template <class Send>
+bool Session::request(Kind kind, Answer answer, Send send) {
   if (!up()) return false;
-  const std::uint64_t number = note(std::move(call), Kind::write);
-  return sent(handle_->create_ephemeral(prefix, data, number), number);
+  const std::uint64_t number = next_call_++;
+  calls_.emplace_hint(calls_.end(), number,
+                      Pending{.answer = std::move(answer),
+                              .asked = clock_->now(),
+                              .kind = kind,
+                              .known = life_.known()});
+  try {
+    if (send(number)) return true;
+  } catch (const std::exception&) {
+    calls_.erase(number);  // its answer is not counted
+    throw;
+  }
+  calls_.erase(number);
+  return false;
+}
+
+bool Session::create(const std::string& prefix, std::string_view data, Answer answer) {
+  return request(Kind::write, std::move(answer), [&](std::uint64_t number) {
+    return handle_->create_ephemeral(prefix, data, number);
+  });
 }
 
 bool Session::create_parent(const std::string& path, bool while_needed, std::string_view data,
-                            Call call) {
-  if (!up()) return false;
-  const std::uint64_t number = note(std::move(call), Kind::write);
-  return sent(handle_->create_parent(path, while_needed && containers_, data, number), number);
+                            Answer answer) {
+  return request(Kind::write, std::move(answer), [&](std::uint64_t number) {
+    return handle_->create_parent(path, while_needed && containers_, data, number);
+  });
 }
 
-bool Session::remove(const std::string& path, Call call) {
-  if (!up()) return false;
-  const std::uint64_t number = note(std::move(call), Kind::write);
-  return sent(handle_->remove(path, number), number);
+bool Session::remove(const std::string& path, Answer answer) {
+  return request(Kind::write, std::move(answer),
+                 [&](std::uint64_t number) { return handle_->remove(path, number); });
 }
 
-bool Session::list(const std::string& path, Call call, bool watch) {
-  if (!up()) return false;
-  const std::uint64_t number = note(std::move(call), Kind::read);
-  return sent(handle_->list(path, watch, number), number);
+bool Session::list(const std::string& path, Answer answer, bool watch) {
+  return request(Kind::read, std::move(answer),
+                 [&](std::uint64_t number) { return handle_->list(path, watch, number); });
 }
 
-bool Session::get(const std::string& path, bool watch, Call call) {
-  if (!up()) return false;
-  const std::uint64_t number = note(std::move(call), Kind::read);
-  return sent(handle_->get(path, watch, number), number);
+bool Session::get(const std::string& path, bool watch, Answer answer) {
+  return request(Kind::read, std::move(answer),
+                 [&](std::uint64_t number) { return handle_->get(path, watch, number); });
 }
 
-bool Session::exists(const std::string& path, Call call) {
-  if (!up()) return false;
-  const std::uint64_t number = note(std::move(call), Kind::read);
-  return sent(handle_->exists(path, number), number);
+bool Session::exists(const std::string& path, Answer answer) {
+  return request(Kind::read, std::move(answer),
+                 [&](std::uint64_t number) { return handle_->exists(path, number); });
 }
 
-bool Session::list_in_sync(const std::string& path, Call call) {
-  if (!up()) return false;
-  // The two have numbers that follow each other: a list behind a sync that was refused is as old as
-  // the server pleases.
-  if (!sync(path, Call{})) return false;
-  const std::uint64_t number = note(std::move(call), Kind::read);
-  calls_.at(number).in_sync = true;
-  return sent(handle_->list(path, false, number), number);
+// The two have numbers that follow each other: a list behind a sync that was refused is as old as
+// the server pleases.
+bool Session::list_in_sync(const std::string& path, Answer answer) {
+  if (!sync(path, {}) || !list(path, std::move(answer))) return false;
+  calls_.rbegin()->second.in_sync = true;
+  return true;
 }
 
-bool Session::get_in_sync(const std::string& path, Call call) {
-  if (!up() || !sync(path, Call{})) return false;
-  const std::uint64_t number = note(std::move(call), Kind::read);
-  calls_.at(number).in_sync = true;
-  return sent(handle_->get(path, false, number), number);
+bool Session::get_in_sync(const std::string& path, Answer answer) {
+  if (!sync(path, {}) || !get(path, false, std::move(answer))) return false;
+  calls_.rbegin()->second.in_sync = true;
+  return true;
 }
 
-bool Session::sync(const std::string& path, Call call) {
-  if (!up()) return false;
-  const std::uint64_t number = note(std::move(call), Kind::sync);
-  return sent(handle_->sync(path, number), number);
+bool Session::sync(const std::string& path, Answer answer) {
+  return request(Kind::sync, std::move(answer),
+                 [&](std::uint64_t number) { return handle_->sync(path, number); });
 }
 
-bool Session::set(const std::string& path, std::string_view data, Call call) {
-  if (!up()) return false;
-  const std::uint64_t number = note(std::move(call), Kind::write);
-  return sent(handle_->set(path, data, number), number);
+bool Session::set(const std::string& path, std::string_view data, Answer answer) {
+  return request(Kind::write, std::move(answer),
+                 [&](std::uint64_t number) { return handle_->set(path, data, number); });
 }
 
-bool Session::write(std::vector<Write> writes, Call call) {
-  if (!up()) return false;
-  const std::uint64_t number = note(std::move(call), Kind::write);
-  return sent(handle_->write(std::move(writes), number), number);
+bool Session::write(std::vector<Write> writes, Answer answer) {
+  return request(Kind::write, std::move(answer),
+                 [&](std::uint64_t number) { return handle_->write(std::move(writes), number); });
 }
 
-bool Session::refused_write(const std::string& path, Call call) {
-  if (!up()) return false;
-  const std::uint64_t number = note(std::move(call), Kind::write);
-  return sent(handle_->refused_write(path, number), number);
+bool Session::refused_write(const std::string& path, Answer answer) {
+  return request(Kind::write, std::move(answer),
+                 [&](std::uint64_t number) { return handle_->refused_write(path, number); });
 }
 
 LeadersTime Session::leaders_time(Instant now) const noexcept {
@@ -126,7 +121,7 @@ void Session::drain_calls(Code code) {
     const auto first = calls_.begin();
     const Pending pending = std::move(first->second);
     calls_.erase(first);
-    owner_.replied(*this, pending.call, {.code = code});
+    if (pending.answer) pending.answer({.code = code});
   }
 }
 
@@ -137,17 +132,20 @@ void Session::replied(std::uint64_t number, const Reply& reply) {
   calls_.erase(found);
   if (reply.code == Code::no_user) news_ = News::no_user;
   count(pending, reply);
-  // Its list came right behind it.
-  if (const auto list = calls_.find(number + 1); pending.kind == Kind::sync &&
-                                                 reply.code != Code::ok && list != calls_.end() &&
-                                                 list->second.in_sync) {
+  // Its list came right behind it. Unless the list is lost as well, it may be out of date.
+  const auto list = calls_.find(number + 1);
+  const bool is_refused = pending.kind == Kind::sync && reply.code != Code::ok;
+  if (is_refused && list != calls_.end() && list->second.in_sync) {
     list->second.sync_failed = reply.number;
   }
-  if (pending.sync_failed != 0) {
-    const Reply refused{.code = Code::not_done, .number = pending.sync_failed};
-    return owner_.replied(*this, pending.call, refused);
+  if (pending.sync_failed != 0 && !is_lost(reply.code)) {
+    // A server that serves only users ends the session: its error is known then.
+    const Code code = news_ == News::no_user ? Code::unknown : Code::not_done;
+    const Reply refused{.code = code, .number = pending.sync_failed};
+    if (pending.answer) pending.answer(refused);
+    return;
   }
-  owner_.replied(*this, pending.call, reply);
+  if (pending.answer) pending.answer(reply);
 }
 
 void Session::count(const Pending& pending, const Reply& reply) {
@@ -181,55 +179,15 @@ void Session::count(const Pending& pending, const Reply& reply) {
   life_.answered(pending.asked, now);
 }
 
-void Session::watch(const std::string& path, const std::shared_ptr<Contender>& contender) {
-  const auto [found, fresh] = watches_.try_emplace(path);
-  if (fresh) watched_bytes_ += path.size();
-  std::erase_if(found->second, [](const auto& other) { return other.expired(); });
-  found->second.push_back(contender);
-}
-
-std::vector<std::shared_ptr<Contender>> Session::unwatch(std::string_view path) {
-  std::vector<std::shared_ptr<Contender>> contenders;
-  const auto found = watches_.find(std::string(path));
-  if (found == watches_.end()) return contenders;
-  for (const auto& each : found->second) {
-    if (std::shared_ptr<Contender> contender = each.lock()) {
-      contenders.push_back(std::move(contender));
-    }
-  }
-  watched_bytes_ -= found->first.size();
-  watches_.erase(found);
-  return contenders;
-}
-
-void Session::forget_watch(const std::string& path, const Contender& contender) {
-  const auto found = watches_.find(path);
-  if (found == watches_.end()) return;
-  std::erase_if(found->second, [&](const auto& each) {
-    const std::shared_ptr<Contender> other = each.lock();
-    return !other || other.get() == &contender;
-  });
-  if (!found->second.empty()) return;
-  watched_bytes_ -= found->first.size();
-  watches_.erase(found);
-}
-
-void Session::unwatch(const std::string& path, const Contender& contender) {
-  if (!watches_.contains(path) || !up()) return;
-  forget_watch(path, contender);
-  if (watches_.contains(path)) return;
-  const std::uint64_t number = note(Call{}, Kind::read);
-  static_cast<void>(sent(handle_->unwatch(path, number), number));
-}
-
-void Session::forget_watches() noexcept {
-  watches_.clear();
-  watched_bytes_ = 0;
+void Session::unwatch(const std::string& path, const Watcher& watcher) {
+  if (!up() || !watches_.remove(path, watcher)) return;
+  static_cast<void>(request(Kind::read, {},
+                            [&](std::uint64_t number) { return handle_->unwatch(path, number); }));
 }
 
 bool Session::has_room(const Paths& more) const noexcept {
   return paths.owned + more.owned <= settings_.most_owned &&
-         std::max(paths.watched, watched_bytes_) + more.watched <= settings_.most_watched;
+         std::max(paths.watched, watches_.bytes()) + more.watched <= settings_.most_watched;
 }
 
 }  // namespace mortise::zookeeper

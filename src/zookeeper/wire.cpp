@@ -41,10 +41,15 @@ constexpr std::int32_t of_watches = -8;
 thread_local Wire* Wire::in_use = nullptr;
 
 int Wire::open_socket(int family, int type, int protocol) noexcept {
-  Wire fresh(tls_);
-  fresh.hosts_ = std::move(hosts_);
-  fresh.hides_seen_ = hides_seen_;
-  *this = std::move(fresh);
+  try {
+    Wire fresh(tls_);
+    fresh.hosts_ = std::move(hosts_);
+    fresh.hides_seen_ = hides_seen_;
+    *this = std::move(fresh);
+  } catch (const std::exception&) {
+    errno = error_ = ENOMEM;
+    return -1;
+  }
   socket_ = base::UniqueFd::open(
       [&] { return ::socket(family, type | SOCK_CLOEXEC | SOCK_NONBLOCK, protocol); });
   if (!socket_) error_ = errno;

@@ -120,6 +120,22 @@ bool close_unreached(const char* url, long fails_at) {
   return reached;
 }
 
+/// The first call of a client has no memory, and the next call is answered as usual.
+bool begin_unreached(const char* url, long fails_at) {
+  mortise::Client client(url);
+  std::error_code ec;
+  until_failure = fails_at;
+  try {
+    client.check(1ms, ec);
+  } catch (const std::bad_alloc&) {
+    ec = std::make_error_code(std::errc::not_enough_memory);
+  }
+  const bool reached = until_failure == 0;
+  until_failure = 0;
+  client.check(1ms, ec);
+  return reached;
+}
+
 /// Real time, that may be ahead; and what happens just before a thread looks at it.
 class SteeredClock final : public mortise::Clock {
  public:
@@ -379,6 +395,7 @@ int main() {
   int round = 0;
   for (const char* const url : unreachable) {
     for (long fails_at = 1; close_unreached(url, fails_at); ++fails_at) ++round;
+    for (long fails_at = 1; begin_unreached(url, fails_at); ++fails_at) ++round;
   }
   for (long fails_at = 1; close(++round, fails_at); ++fails_at) {
   }

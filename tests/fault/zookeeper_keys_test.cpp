@@ -358,5 +358,13 @@ TEST_F(ZooKeeperKeys, WhatIsOverGoesALittleWithEachRun) {
   EXPECT_TRUE(eventually([&] { return talk.children(keys() + "/queue").size() <= 1; }));
 }
 
+TEST_F(ZooKeeperKeys, AreForgottenByOneTransaction) {
+  Client mine = behind_proxy("session=20s&margin=300ms");
+  static_cast<void>(mine.make_once("key").run([] { return "done"; }));
+  const std::uint64_t before = proxy().commands("MULTI");
+  EXPECT_TRUE(mine.make_once("key").forget());
+  EXPECT_EQ(proxy().commands("MULTI"), before + 1);
+}
+
 }  // namespace
 }  // namespace mortise::fault

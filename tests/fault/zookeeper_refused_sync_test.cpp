@@ -12,6 +12,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::int32_t throttled = -127;
+constexpr std::int32_t system_error = -1;  // answered, although it reads like a lost connection
 
 class ZooKeeperRefusedSync : public ZooKeeperTest {
  protected:
@@ -21,13 +22,14 @@ class ZooKeeperRefusedSync : public ZooKeeperTest {
     const std::uint64_t before = proxy().commands("GETCHILDREN");
     return eventually([&] { return proxy().commands("GETCHILDREN") >= before + times; });
   }
+  void prove_nothing(std::int32_t error);
 };
 
-TEST_F(ZooKeeperRefusedSync, ProvesNothingOfANodeThatItsListDoesNotShow) {
+void ZooKeeperRefusedSync::prove_nothing(std::int32_t error) {
   Client mine = proxied();
   make_parent(mine, "a");
   const std::uint64_t before = creations();
-  proxy().answer_with_error("SYNC", throttled);
+  proxy().answer_with_error("SYNC", error);
   proxy().answer_with_error("GETCHILDREN", ZooKeeperTalk::no_node);
   proxy().cut_at(1, Proxy::Moment::reply, "CREATE2");
   Lock lock = mine.make_lock("a");
@@ -46,6 +48,12 @@ TEST_F(ZooKeeperRefusedSync, ProvesNothingOfANodeThatItsListDoesNotShow) {
   EXPECT_EQ(worker.run([&] { return lock.release(); }), Released::released);
   expect_free("a");
 }
+
+TEST_F(ZooKeeperRefusedSync, ProvesNothingOfANodeThatItsListDoesNotShow) {
+  prove_nothing(throttled);
+}
+
+TEST_F(ZooKeeperRefusedSync, ProvesNothingIfItFailsAtTheServer) { prove_nothing(system_error); }
 
 }  // namespace
 }  // namespace mortise::fault

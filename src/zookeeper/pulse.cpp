@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: MIT
+#include "zookeeper/pulse.hpp"
+
+#include "base/mutant.hpp"
+#include "base/piecemeal_renewal.hpp"
+#include "core/figures.hpp"
+#include "zookeeper/attempts.hpp"
+#include "zookeeper/sessions.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace mortise::zookeeper {
+namespace {
+
+/// Between two pulses of a session that holds something. What a pulse proves began one pulse ago,
+/// and the library asks for more a quarter of a session after that, or a little later: by then the
+/// next proof is there, or all but there.
+std::chrono::nanoseconds period(const Session& session) {
+  const std::chrono::nanoseconds timeout = session.timeout();
+  return std::max(timeout / 100 * 15, session.report());
+}
+
+}  // namespace
+
+Instant Pulse::due(const Session& session) {
+  const Session::Pulse& pulse = session.pulse;
+  if (!session.up() || pulse.beats) return never;
+  // Earlier than this it would prove nothing.
+  const Instant ripe = pulse.last + session.report();
+  if (pulse.wanted) return ripe;
+  // A session that is idle or waits can be granted a lock without a further question.
+  if (session.holding == 0) return std::max(ripe, pulse.last + session.timeout() / 4);
+  return std::max(ripe, session.proven() + 2 * period(session));
+}
+
+void Pulse::beat(Session& session, Instant now) const {
+  if (now < due(session)) return;
+  session.pulse.last = now;
+  const std::string& root = parts_.settings.root;
+  if (base::mutant("zookeeper.read_renews")) {
+    session.pulse.beats = session.exists(
+        root, [this, &session](const Reply& reply) { written(session, nullptr, {}, reply); });
+    return;
+  }
+  session.pulse.beats =
+      session.sync(root, [this, &session](const Reply& reply) { synced(session, reply); });
+}
+
+void Pulse::synced(Session& session, const Reply& reply) const {
+  const bool proves = session.holding + session.awaiting > 0 || session.pulse.wanted;
+  if (reply.code != Code::ok || !proves || base::mutant("zookeeper.sync_renews")) {
+    return written(session, nullptr, {}, reply);
+  }
+  session.pulse.last = parts_.now();
+  write(session);
+}
+
+// All nodes in turn, so that the client finds each one that another program has deleted.
+void Pulse::write(Session& session) const {
+  const std::shared_ptr<Course> course =
+      parts_.attempts->next_with_node(session, session.pulse.last_written);
+  if (course) session.pulse.last_written = course->claim().attempt;
+  const std::string node = course ? course->node().path() : parts_.settings.root;
+  session.pulse.beats =
+      session.refused_write(node, [this, &session, course, node](const Reply& reply) {
+        written(session, course, node, reply);
+      });
+}
+
+void Pulse::written(Session& session, const std::shared_ptr<Course>& course,
+                    const std::string& node, const Reply& reply) const {
+  session.pulse.beats = false;
+  session.pulse.last = parts_.now();
+  // An answer about an earlier node proves nothing of the next one, which may be under way already.
+  const bool is_present = course && course->phase() != Course::Phase::over &&
+                          (node == course->node().path() ||
+                           base::mutant("zookeeper.word_of_an_old_node_ends_the_next"));
+  if (is_present && reply.code == Code::no_node) course->lose_node();
+  session.pulse.wanted = false;
+  parts_.renewals->settle();
+}
+
+namespace {
+
+// A renewal waits this long for the pulse that comes anyway. If each hold of thousands that are
+// renewed at different times caused one more pulse, they would cost the servers three times as much
+// as one hold.
+constexpr int parts_of_patience = 10;
+// A renewal that received nothing for this long is reported as failed. By then at least three parts
+// of ten of the hold are left.
+constexpr int parts_of_unheard = 4;  // of a session
+
+/// Half of the time after which the library would take the renewal for lost, and ask again.
+std::chrono::nanoseconds patience(const Session& session) {
+  const std::chrono::nanoseconds timeout = session.timeout();
+  return std::min(timeout / parts_of_patience, core::command_timeout(timeout) / 2);
+}
+
+void tell_early(Renewal& renewal, const std::vector<std::size_t>& items) {
+  for (const std::size_t item : items) base::tell_early(renewal, item);
+}
+
+}  // namespace
+
+void Renewals::add(const std::shared_ptr<Renewal>& operation) {
+  std::vector<Part> parts;
+  std::vector<std::size_t> lost;
+  std::vector<Renewal::Item>& items = operation->items();
+  const Instant now = parts_.now();
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const std::shared_ptr<Course> course = parts_.attempts->hold(items[i].hold);
+    if (!course) {
+      items[i].answer = Renewal::Answer::lost;
+      lost.push_back(i);
+      continue;
+    }
+    course->hold().watch(parts_.attempts->watches_holds());
+    const bool looks = course->ask_who_waits(now);
+    note(parts, *course, i);
+    if (looks && items.size() == 1) parts.front().looks = now;
+  }
+  if (parts.empty()) return parts_.then([operation] { operation->answered(); });
+  if (!lost.empty()) {
+    parts_.then([operation, lost = std::move(lost)] { tell_early(*operation, lost); });
+  }
+  await(operation, std::move(parts));
+}
+
+// The last of a session's holds that are renewed together decides for all of them.
+void Renewals::note(std::vector<Part>& parts, Course& course, std::size_t item) const {
+  auto part = std::find_if(parts.begin(), parts.end(),
+                           [&](const Part& each) { return each.session == &course.session(); });
+  if (part == parts.end()) {
+    part = parts.insert(part, Part());
+    part->session = &course.session();
+  }
+  part->from = std::max(part->from, course.hold().next_proof());
+  part->items.push_back(item);
+}
+
+void Renewals::await(const std::shared_ptr<Renewal>& operation, std::vector<Part> parts) {
+  const Instant now = parts_.now();
+  const auto left = std::make_shared<std::size_t>(parts.size());
+  waiting_.reserve(waiting_.size() + parts.size());
+  for (Part& part : parts) {
+    part.operation = operation;
+    part.asked = now;
+    part.left = left;
+    const bool others_wait = std::any_of(waiting_.begin(), waiting_.end(), [&](const Part& other) {
+      return other.session == part.session;
+    });
+    Instant& unheard = part.session->pulse.unheard;
+    if (!others_wait || unheard == never) unheard = now;
+    waiting_.push_back(std::move(part));
+  }
+  settle();
+}
+
+bool Renewals::is_decided(const Part& part, Instant now) const {
+  Session& session = *part.session;
+  if (!session.up() || session.proven() >= part.from) return true;
+  const bool comes_soon = session.pulse.beats || Pulse::due(session) <= now + patience(session);
+  if (!comes_soon) session.pulse.wanted = true;
+  return base::mutant("zookeeper.renewal_unasked");
+}
+
+// A renewal that follows while nothing was received waits for the same silence to end: little is
+// left of the hold, and its observer has to know.
+Instant Renewals::end_of_patience(const Part& part) {
+  if (base::mutant("zookeeper.unheard_renewal_is_awaited")) return never;
+  const Session& session = *part.session;
+  return std::min(part.asked, session.pulse.unheard) + session.timeout() / parts_of_unheard;
+}
+
+// What was proven for a session is valid for everything that it holds, and waits for no other
+// session. If nothing comes in time, the observer has to know of that while the hold still stands:
+// the library asks again.
+void Renewals::settle() {
+  const Instant now = parts_.now();
+  for (const auto& session : *parts_.sessions) {
+    Session::Pulse& pulse = session->pulse;
+    if (std::exchange(pulse.proven, session->proven()) != session->proven()) pulse.unheard = never;
+  }
+  for (auto part = waiting_.begin(); part != waiting_.end();) {
+    // What was proven in the meantime answers it. Whether a client waits has to be known first: its
+    // news must not be those of the renewal before.
+    const bool is_known = is_decided(*part, now);
+    const bool looks = part->looks != Instant{} && part->session->up();
+    if ((!is_known || looks) && now < end_of_patience(*part)) {
+      parts_.look_by(end_of_patience(*part));
+      ++part;
+      continue;
+    }
+    answer(*part);  // if there is no memory for it, it is done once more
+    part = waiting_.erase(part);
+  }
+}
+
+// Readers that never pause send a renewal each few milliseconds to learn whether a client waits,
+// and no other until it is answered. It need not wait for a pulse while the hold does not have to
+// be renewed yet: what is proven already is valid for it.
+void Renewals::settle_news(const Course& course, Instant asked) {
+  const Session& session = course.session();
+  const Instant now = parts_.now();
+  const bool is_due = now >= session.proven() + session.timeout() / core::renewals_in_a_lease;
+  const auto is_asked_for = [&](const Part& part) {
+    if (part.looks == Instant{} || part.looks > asked) return false;
+    return part.operation->items()[part.items.front()].hold.attempt == course.claim().attempt;
+  };
+  for (auto part = waiting_.begin(); part != waiting_.end();) {
+    if (!is_asked_for(*part)) {
+      ++part;
+      continue;
+    }
+    part->looks = Instant{};
+    if (!is_due) part->from = session.proven();
+    if (!is_decided(*part, now)) {
+      ++part;
+      continue;
+    }
+    answer(*part);
+    part = waiting_.erase(part);
+  }
+}
+
+void Renewals::answer(const Part& part) {
+  const Session& session = *part.session;
+  if (!session.up() && session.trouble()) part.operation->trouble(session.trouble());
+  std::vector<Renewal::Item>& items = part.operation->items();
+  for (const std::size_t i : part.items) {
+    Renewal::Item& item = items[i];
+    const std::shared_ptr<Course> course = parts_.attempts->hold(item.hold);
+    if (!course) {
+      item.answer = Renewal::Answer::lost;
+      continue;
+    }
+    if (!session.up()) continue;
+    // Perhaps by another renewal of it, before or behind this one.
+    Hold& hold = course->hold();
+    const bool is_unasked = base::mutant("zookeeper.renewal_unasked");
+    if (session.proven() < std::min(part.from, hold.next_proof()) && !is_unasked) continue;
+    item.answer = Renewal::Answer::renewed;
+    item.counted_from = is_unasked ? parts_.now() : session.proven();
+    item.granted = session.timeout();
+    item.wanted = hold.news.is_wanted;
+    item.wanted_as_of = hold.news.as_of;
+    hold.renew(item.counted_from);
+  }
+  if (*part.left == 1) {
+    parts_.then([operation = part.operation] { operation->answered(); });
+  } else {
+    parts_.then(
+        [operation = part.operation, which = part.items] { tell_early(*operation, which); });
+  }
+  --*part.left;
+}
+
+std::vector<std::shared_ptr<Operation>> Renewals::close() {
+  std::vector<std::shared_ptr<Operation>> operations;
+  for (const Part& part : std::exchange(waiting_, {})) operations.push_back(part.operation);
+  return operations;
+}
+
+}  // namespace mortise::zookeeper
