@@ -72,13 +72,17 @@ void Answers::refused(const Call& call, const PqError& error) {
   }
   if (call.kind == Call::Kind::acquire) parts_.attempts.not_read(call.attempt());
   if (call.kind == Call::Kind::wake) return wake(call);  // waiters look by time
+  const bool forces = call.kind == Call::Kind::force;
   if (error.state == lock_timed_out &&
-      remote::fate_of_refused(call.purpose(), final) != remote::Fate::fail) {
+      (forces || remote::fate_of_refused(call.purpose(), final) != remote::Fate::fail)) {
     // A lock was only waited for too long: see sql/take.sql.
     call.operation->trouble(meaning.failure);
     parts_.again_soon(call);
   } else {
-    parts_.exchange->refused(call, meaning.failure, final);
+    Failure why = meaning.failure;
+    // An earlier copy of it may have ended the hold.
+    if (forces && call.executed) why.code = Errc::in_doubt;
+    parts_.exchange->refused(call, why, final);
   }
   if (meaning.kind == ServerError::Kind::elsewhere) {
     parts_.pool->request(Connection::Request::look);

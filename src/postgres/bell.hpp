@@ -94,8 +94,9 @@ class Bell {
   /// No request is under way. @param untold names for the next one
   void end(Names& untold) noexcept {
     const std::lock_guard lock(mutex_);
+    if (!untold.empty() && base::mutant("postgres.forget_names_that_were_not_sent")) return;
     under_way_ = false;
-    if (!base::mutant("postgres.forget_names_that_were_not_sent")) names_.merge(untold);
+    names_.merge(untold);
   }
 
   mutable std::mutex mutex_;

@@ -187,7 +187,6 @@ struct Call {
       case Kind::release:
       case Kind::conclude: return remote::Purpose::release;
       case Kind::renew: return remote::Purpose::renew;
-      case Kind::force: return remote::Purpose::force;
       // The bell keeps the names until other clients are notified of them.
       case Kind::wake:
       case Kind::census: return remote::Purpose::hint;

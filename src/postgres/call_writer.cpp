@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -171,6 +172,8 @@ Arguments CallWriter::prepare_take(Call& call, bool pooled) const {
 Arguments CallWriter::prepare_cancel(Call& call) const {
   const Acquisition& operation = call.acquisition();
   const Acquisition::Request& request = operation.request();
+  // Another thread has noted its grant, and completes it at this moment.
+  while (call.purpose() == remote::Purpose::look && !operation.done()) std::this_thread::yield();
   call.space = space_of(request.mode);
   call.text = Call::Text::cancel;
   // A cancel of a decided attempt is in doubt, even if the client has forgotten the loss.

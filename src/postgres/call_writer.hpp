@@ -17,7 +17,8 @@ class CallWriter final : public Exchange::Store {
   [[nodiscard]] Pool& line_of(const Flight& /*call*/) override { return *parts_.pool; }
   // An attempt is bound to no connection, so all of them have one number.
   [[nodiscard]] remote::LineState state_of(const Pool& pool) const noexcept override {
-    return {.connection = pool.up() ? 1U : 0U};
+    const bool up = pool.up();
+    return {.connection = up ? 1U : 0U, .may_come_up = up || !pool.all_stuck()};
   }
   Failure want(Pool& pool, bool now) override { return pool.want(now); }
   [[nodiscard]] bool send(Pool& pool, Flight& call) override;

@@ -29,9 +29,7 @@ void Events::connected(Connection& connection) {
   each([this] { parts_.polling->tidy_later(); });
   each([this] { writer_.relieve(); });
   each([this] { parts_.exchange->connected(*parts_.pool); });
-  if (!base::mutant("postgres.forget_to_wake_after_a_refusal")) {
-    each([this] { parts_.ring_for_the_rest(); });
-  }
+  each([this] { parts_.ring_for_the_rest(); });
   each.finish();
 }
 

@@ -346,6 +346,8 @@ void Answers::refused(Server& server, const Call& call, const Reply& reply) {
     call.operation->failed(std::move(error.failure));
     return parts_.exchange->abandon(call.shared_acquisition());
   }
+  // An earlier copy of it may have ended the hold.
+  if (call.kind == Call::Kind::force && call.copies) error.failure.code = Errc::in_doubt;
   parts_.exchange->refused(call, error.failure, final);
 }
 

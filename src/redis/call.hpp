@@ -239,9 +239,9 @@ struct Call {
       case Kind::renew: return remote::Purpose::renew;
       case Kind::ask: return hint;
       case Kind::slots: return route;
-      case Kind::force: return force;
       case Kind::inspect:
       case Kind::check:
+      case Kind::force:
       case Kind::recall:
       case Kind::list:
       case Kind::queue: break;

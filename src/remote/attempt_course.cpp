@@ -64,7 +64,8 @@ void AttemptCourse::finish() noexcept {
 }
 
 void AttemptCourse::settle() noexcept {
-  if (state_ == State::abandoned) state_ = State::cancelled;
+  // While it is undecided, its own next request would show what a lost one took. None comes.
+  if (state_ == State::abandoned) state_ = lost_.any() ? State::gone : State::cancelled;
   if (state_ == State::orphaned) state_ = State::held;
 }
 

@@ -32,6 +32,7 @@ struct CourseEntry {
   std::shared_ptr<Acquisition> kept{};     ///< while it is unresolved
   List* list = nullptr;                    ///< the one that it is in
   bool has_look = false;                   ///< a request for it was lost
+  bool is_pending = false;                 ///< see CourseLists::pending()
   typename Looks::Place look{};
 
   /// @return that part; it is made if there is none. A hold has none, because a client may have
@@ -97,8 +98,11 @@ class CourseLists {
     if (!course.is_unresolved()) entry.kept.reset();
     if (entry.has_look && !course.lost().any()) forget_look(entry);
     // While the attempt is undecided, its own next request shows what a lost one took.
-    const Instant due = course.is_undecided() ? never : course.lost().due();
-    if (entry.has_look) entry.look = looks_.move(entry.look, due);
+    const bool is_decided = !course.is_undecided();
+    if (entry.has_look) {
+      entry.look = looks_.move(entry.look, is_decided ? course.lost().due() : never);
+    }
+    count(entry, course.is_to_be_undone() || (entry.has_look && is_decided));
     List& list = list_of(course);
     if (entry.list == &list) return;
     // The operation of a hold is not needed here. A weak reference would keep its memory, which is
@@ -125,6 +129,8 @@ class CourseLists {
   [[nodiscard]] List& ending() noexcept { return ending_; }
   [[nodiscard]] const List& ending() const noexcept { return ending_; }
   [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
+  /// @return how many attempts are to be undone, or are decided and to be looked at.
+  [[nodiscard]] std::size_t pending() const noexcept { return pending_; }
 
  private:
   struct Hash {
@@ -138,8 +144,13 @@ class CourseLists {
     return course.is_undecided() || course.is_to_be_undone() ? ending_ : holds_;
   }
 
+  void count(Entry& entry, bool is_pending) noexcept {
+    if (std::exchange(entry.is_pending, is_pending) == is_pending) return;
+    is_pending ? ++pending_ : --pending_;
+  }
   void erase(Place place) noexcept {
     forget_look(*place);
+    count(*place, false);
     const auto found = entries_.find(place->attempt);
     if (spare_nodes_.size() == most_spare) {
       entries_.erase(found);
@@ -181,6 +192,7 @@ class CourseLists {
   List spare_;  // most attempts live for one request
   std::vector<typename Entries::node_type> spare_nodes_;
   Looks looks_;
+  std::size_t pending_ = 0;
 };
 
 }  // namespace mortise::remote

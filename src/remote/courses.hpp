@@ -244,7 +244,7 @@ class Courses {
   [[nodiscard]] bool may_any_be_pending(Instant now) {
     const std::lock_guard lock(mutex_);
     lists_.forget_some(now);
-    return lists_.looks().size() != 0 || !lists_.ending().empty();
+    return lists_.pending() != 0;
   }
   /// @return true if an attempt is being undone, or a look is under way or due before `until`.
   [[nodiscard]] bool is_any_pending(Instant now, Instant until = never) const {

@@ -19,6 +19,7 @@
 #include <exception>
 #include <list>
 #include <memory>
+#include <string>
 #include <utility>
 
 namespace mortise::remote {
@@ -35,11 +36,13 @@ template <class Call, class Courses>
     // The next one begins when this one ends, so one that is dropped would be the last one. The
     // process may have stood still for longer than calls are kept.
     case Purpose::route: return false;
+    // It is repeated as long as a lost request may take effect, however long that takes to commit.
     case Purpose::look:
-      if (!courses.ask(call.attempt(), &AttemptCourse::is_unresolved)) return true;
-      is_unattended = true;
       lease = call.shared_acquisition()->request().lease;
-      break;
+      return courses.ask(call.attempt(), [&](const AttemptCourse& course) {
+        const bool is_undone = !course.is_to_be_undone() || course.was_tried_enough(lease, now);
+        return is_undone && course.lost().is_forgotten(now);
+      });
     case Purpose::undo:
     case Purpose::cancel:
       // Its attempt may have failed for its caller, and still be somewhere at the server.
@@ -51,6 +54,13 @@ template <class Call, class Courses>
       if (call.operation->done()) return true;
   }
   return is_unattended && was_tried_enough(call.since, lease, now);
+}
+
+/// A renewal is complete without an answer: its caller repeats it within the lease.
+template <class Call>
+void leave_unanswered(const Call& call, const Failure& why) {
+  call.operation->trouble(why);
+  static_cast<Renewal&>(*call.operation).answered();
 }
 
 /// The look at an attempt could not be sent: it begins again with the next connection.
@@ -71,6 +81,8 @@ struct LineState {
   std::uint64_t connection = 0;  ///< the number of its connection, which grows; 0 = there is none
   /// false: so many calls are under way that a further one would wait at the server.
   bool has_room = true;
+  /// false: a connection cannot be made for now, and the exchange will not learn when it can.
+  bool may_come_up = true;
 
   /// @return true if a call of that purpose can leave, and need not wait for one that asks for the
   /// lines.
@@ -167,6 +179,9 @@ class Exchange {
       if (store_.send(line, call)) return;
     }
     if (purpose == Purpose::hint) return static_cast<void>(store_.want(line, false));
+    if (purpose == Purpose::renew && !state.may_come_up) {
+      return leave_unanswered(call, store_.want(line, true));
+    }
     if (call.since == Instant{}) call.since = clock_->now();
     if (purpose == Purpose::take) courses_.wanted(call.shared_acquisition());
     put(alone(std::move(call)));
@@ -313,14 +328,14 @@ class Exchange {
   void lost(Line& line, const Failure& why, bool final, bool was_up, Calls unanswered) {
     if (is_closed_.load()) return;
     for (Call& call : unanswered) store_.note_lost(line, call);
-    Calls calls = waiting_.take(line);
-    calls.splice(calls.end(), unanswered);
+    Calls calls = std::move(unanswered);
+    calls.splice(calls.end(), waiting_.take(line));
     calls.splice(calls.end(), waiting_.take_held_up(line));  // their answers are out of date
     const auto is_route = [](const Call& call) { return call.purpose() == Purpose::route; };
     const bool is_any_route = calls.remove_if(is_route) > 0;
-    if (!base::mutant("postgres.repeats_each_copy")) calls = one_of_each(std::move(calls));
     base::OneByOne each_of;
     each_of([&] { routes_->lost(line, calls); });
+    if (!base::mutant("postgres.repeats_each_copy")) calls = one_of_each(std::move(calls));
     const bool failed =
         !each(std::move(calls), [&](Calls& one) { leave_behind(one, why, final, was_up); });
     // Of several connections another one may be up, which has sent all that waits.
@@ -415,12 +430,24 @@ class Exchange {
     waiting_.keep(line, std::move(one));
     return true;
   }
-  // Replicas did not have the grant, so its caller never got it, and may still wait for the
-  // attempt. As long as a release of the grant is noted, each new grant is refused.
   void give_up(const Call& call) {
-    if (call.purpose() != Purpose::give_back) return;
-    const HoldId& hold = call.releasing().hold();
-    courses_.on(hold.attempt, [&](auto& entry) { entry.course.release(hold.number); });
+    switch (call.purpose()) {
+      // Replicas did not have the grant, so its caller never got it, and may still wait for the
+      // attempt. As long as a release of the grant is noted, each new grant is refused.
+      case Purpose::give_back: {
+        const HoldId& hold = call.releasing().hold();
+        courses_.on(hold.attempt, [&](auto& entry) { entry.course.release(hold.number); });
+        return;
+      }
+      // No call takes it back any more. So a look has to show what a lost request took.
+      case Purpose::undo:
+      case Purpose::cancel:
+        if (!courses_.find(call.attempt())) return;
+        call.operation->failed({Errc::unavailable, std::string()});
+        return over(call.attempt());
+      case Purpose::look: return fail_look(courses_, call.attempt());
+      default: return;
+    }
   }
 
   void leave_behind(Calls& one, const Failure& why, bool final, bool was_up) {
@@ -434,8 +461,7 @@ class Exchange {
     if (is_over(call, courses_, clock_->now())) return give_up(call);
     if (fate == Fate::fail) return fail(call, why);
     if (fate == Fate::keep) return put(std::move(one));
-    call.operation->trouble(why);
-    static_cast<Renewal&>(*call.operation).answered();
+    leave_unanswered(call, why);
   }
   void fail(const Call& call, const Failure& why) {
     call.operation->failed(why);

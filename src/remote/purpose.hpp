@@ -16,7 +16,6 @@ enum class Purpose : std::uint8_t {
   release,    ///< ends a hold; its caller repeats it
   give_back,  ///< ends a hold that no caller wants; only the client repeats it
   renew,      ///< its caller repeats it within the lease
-  force,      ///< ends a hold by force; its caller waits for the answer
   question,   ///< nothing depends on it but its answer
   hint,       ///< nothing depends on it
   route,      ///< asks which call goes by which line; other calls wait for its answer
@@ -44,7 +43,6 @@ enum class Fate : std::uint8_t {
 [[nodiscard]] constexpr Fate fate_of_lost(Purpose purpose, bool final, bool was_up) noexcept {
   switch (purpose) {
     case Purpose::take: return final ? Fate::fail : Fate::drop;
-    case Purpose::force:
     case Purpose::question: return final ? Fate::fail : Fate::keep;
     case Purpose::renew: return final || !was_up ? Fate::unanswered : Fate::keep;
     case Purpose::undo:
@@ -68,9 +66,7 @@ enum class Fate : std::uint8_t {
     case Purpose::release: return Fate::report;
     case Purpose::look:
     case Purpose::undo:
-    case Purpose::give_back:
-    // It may be repeated: it ends exactly the hold that was found, or none.
-    case Purpose::force: return Fate::later;
+    case Purpose::give_back: return Fate::later;
     case Purpose::renew:
     case Purpose::question:
     case Purpose::hint:
@@ -89,7 +85,6 @@ enum class Fate : std::uint8_t {
     case Purpose::give_back: return Fate::keep;
     case Purpose::take:
     case Purpose::renew:
-    case Purpose::force:
     case Purpose::question:
     case Purpose::hint:
     case Purpose::route: break;

@@ -3,8 +3,11 @@
 // died keeps nobody waiting for longer than it takes to know that. Method: a waiter behind a proxy
 // that lets nothing through, so that it stands in the queue and cannot come.
 #include "fault/postgres_fixture.hpp"
+#include "postgres/postgres_backend.hpp"
+#include "support/one_shot_host.hpp"
 
 #include <future>
+#include <memory>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -85,6 +88,47 @@ TEST_F(PostgresTickets, ARunThatNoClientKnowsOfIsUndoneAlthoughAnotherClientCome
   EXPECT_FALSE(begun.get());
   EXPECT_TRUE(eventually([&] { return see("select state from mortise.once") == "Y"; }))
       << "the outcome that stood before is lost";
+}
+
+// The same of a caller that has given up: its cancel is repeated before the first one is answered.
+// The second answer comes when the attempt is decided, but its request left before that.
+// Promise: O3
+TEST_F(PostgresTickets, ARunThatNoClientKnowsOfIsUndoneAlthoughItsCancelIsRepeated) {
+  Client first = fair_client();
+  first.make_once("a", {.repeat = Repeat::always}).begin().succeed("first");
+  postgres::PostgresBackend backend(
+      postgres::Settings::parse(PostgresServer::url_by(proxy().port()) + fair));
+  test::OneShotHost host(Clock::real());
+  backend.start(host);
+  const auto check = std::make_shared<Check>();
+  backend.check(check);
+  host.run(*check, 10s);
+  ASSERT_TRUE(check->done());
+  const auto memory = std::make_shared<Memory>();
+  memory->repeat = Repeat::always;
+  const auto operation = std::make_shared<Acquisition>(Acquisition::Request{
+      .attempt = {1, 2, 3}, .name = "a", .mode = Mode::once, .lease = 20s, .memory = memory});
+  proxy().refuse(true);
+  proxy().lose_reply(1);
+  backend.acquire(operation);
+  for (int i = 0; i < 500 && !operation->in_trouble(); ++i) host.run(*operation, 10ms);
+  ASSERT_TRUE(operation->in_trouble());
+  EXPECT_EQ(see("select state from mortise.once"), "P");
+  server().talk().run("update mortise.run set expires_at = clock_timestamp()");
+  backend.cancel(operation);
+  proxy().lose_reply(0);
+  proxy().refuse(false);
+  const std::uint64_t before = proxy().commands();
+  for (int i = 0; i < 500 && proxy().commands() == before; ++i) host.run(*operation, 1ms);
+  backend.cancel(operation);
+  host.run(*operation, 10s);
+  EXPECT_TRUE(operation->done());
+  const auto never_done = std::make_shared<Check>();
+  EXPECT_TRUE(eventually([&] {
+    host.run(*never_done, 20ms);
+    return see("select state from mortise.once") == "Y";
+  })) << "the outcome that stood before is lost";
+  backend.stop();
 }
 
 // The waiter was told of a lock that it does not want any more: that must not be the end of it.

@@ -133,7 +133,7 @@ TEST_F(RemoteCourses, AskAgainAfterAHoldThatWasGivenBackAlthoughARequestIsLost) 
   EXPECT_THAT(table_.undecided(), ElementsAre(one_)) << "for the next connection";
   EXPECT_TRUE(table_.asked(one_, 2));
   EXPECT_FALSE(table_.is_withdrawn(id_of(1)));
-  EXPECT_TRUE(table_.may_any_be_pending(start));
+  EXPECT_TRUE(table_.ask(id_of(1), [](const auto& course) { return course.lost().any(); }));
   EXPECT_EQ(table_.next_look(), never) << "its next request shows it";
 }
 

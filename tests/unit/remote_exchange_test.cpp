@@ -14,6 +14,7 @@
 #include <new>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace mortise::remote {
 namespace {
@@ -22,6 +23,7 @@ using namespace std::chrono_literals;
 
 struct Way {
   bool is_up = false;
+  bool may_come_up = true;
   std::size_t room = 100;
   std::uint64_t connection = 1;
   int wanted = 0;
@@ -73,7 +75,7 @@ using Post = Exchange<Parcel, Way, Attempts>;
 using Freight = Exchange<ParcelOf<false>, Way, Attempts>;
 
 /// A letter for each call: "t" for a take, and so on.
-char letter_of(Purpose purpose) { return "tluCrgwfqhR"[static_cast<int>(purpose)]; }
+char letter_of(Purpose purpose) { return "tluCrgwqhR"[static_cast<int>(purpose)]; }
 
 template <class Exchange>
 class PostOffice final : public Exchange::Store, public Exchange::Routes {
@@ -82,7 +84,7 @@ class PostOffice final : public Exchange::Store, public Exchange::Routes {
   Way& line_of(const Call& /*call*/) override { return *way; }
   [[nodiscard]] LineState state_of(const Way& line) const noexcept override {
     const bool is_up = line.is_up && !(is_lost_soon && std::exchange(was_asked, true));
-    return {is_up ? line.connection : 0, line.room > 0};
+    return {is_up ? line.connection : 0, line.room > 0, line.may_come_up};
   }
   Failure want(Way& line, bool now) override {
     ++line.wanted;
@@ -221,7 +223,7 @@ TEST_F(RemoteExchange, LetsAWindowOfCallsLeave) {
   EXPECT_EQ(store_.take_sent(), "R") << "all others wait for that";
 }
 
-// Another thread has told of the loss by then.
+// Another thread has reported the loss by then.
 TEST_F(RemoteExchange, WantsAConnectionThatIsLostWhileACallWaitsForRoom) {
   way_.is_up = true;
   way_.room = 0;
@@ -294,6 +296,95 @@ TEST_F(RemoteExchange, CompletesARenewalWithoutAnAnswer) {
                  under_way(Purpose::renew, renewal));
   EXPECT_TRUE(renewal->done());
   EXPECT_TRUE(renewal->in_trouble());
+}
+
+// All connections of a store stand still. No event reports the end of that, and a lease goes on.
+TEST_F(RemoteExchange, CompletesARenewalIfNoConnectionCanBeMade) {
+  way_.may_come_up = false;
+  way_.why_down = {Errc::unavailable, "no answer in time"};
+  const auto renewal = submit(Purpose::renew);
+  EXPECT_TRUE(renewal->done());
+  EXPECT_TRUE(renewal->in_trouble());
+}
+
+// The same: calls that have ended by then are dropped when the store sends the waiting calls again.
+// Promise: L7
+TEST_F(RemoteExchange, KeepsNoCallsThatHaveEndedWhileNoConnectionComes) {
+  std::vector<std::weak_ptr<Operation>> ended;
+  for (int i = 0; i < 100; ++i) {
+    const auto question = submit(Purpose::question);
+    question->failed({Errc::timeout, "its caller has gone"});
+    ended.push_back(question);
+  }
+  const auto waits = submit(Purpose::question);
+  exchange_.send_again(exchange_.waiting().take(way_));
+  for (const auto& each : ended) EXPECT_TRUE(each.expired());
+  come_up();
+  EXPECT_EQ(store_.take_sent(), "q");
+}
+
+// A cancel that is given up after a minute is no answer: a lost request may still have its hold.
+// Promise: S5
+TEST_F(RemoteExchange, LooksAtAnAttemptWhoseCancelIsGivenUp) {
+  const auto gone = attempt_of(1);
+  way_.is_up = true;
+  exchange_.ask(gone);
+  EXPECT_EQ(store_.take_sent(), "t");
+  lose_a_request(gone, 0s);
+  EXPECT_TRUE(courses_.cancelled(gone));
+  way_.is_up = false;
+  exchange_.put(under_way(Purpose::cancel, gone));
+  clock_->advance(61s);
+  break_off();
+  EXPECT_TRUE(gone->done());
+  come_up();
+  EXPECT_EQ(store_.take_sent(), "l");
+}
+
+// The same of an attempt that the client takes back by itself.
+// Promise: S5
+TEST_F(RemoteExchange, LooksAtAnAbandonedAttemptThatIsGivenUp) {
+  const auto gone = attempt_of(1);
+  way_.is_up = true;
+  exchange_.ask(gone);
+  lose_a_request(gone, 0s);
+  way_.is_up = false;
+  gone->failed({Errc::denied, ""});
+  exchange_.abandon(gone);
+  store_.take_sent();
+  clock_->advance(61s);
+  come_up();
+  EXPECT_EQ(store_.take_sent(), "l");
+}
+
+// The lost request waits in its commit, and its row is locked.
+// Promise: S5
+TEST_F(RemoteExchange, RepeatsALookForMoreThanAMinute) {
+  const auto gone = attempt_of(1);
+  lose_a_request(gone, 0s);
+  way_.is_up = true;
+  exchange_.look(clock_->now(), false);
+  EXPECT_EQ(store_.take_sent(), "l");
+  const auto first = Parcel::look(gone, clock_->now());
+  clock_->advance(100s);
+  exchange_.repeat_at(first, clock_->now());
+  exchange_.tick(clock_->now());
+  EXPECT_EQ(store_.take_sent(), "l");
+  clock_->advance(100s);
+  exchange_.repeat_at(first, clock_->now());
+  exchange_.tick(clock_->now());
+  EXPECT_EQ(store_.take_sent(), "") << "no request can arrive so late";
+}
+
+// Its cancel is under way by another line.
+TEST_F(RemoteExchange, WantsNoConnectionForAnAttemptThatIsBeingCancelled) {
+  const auto cancelled = attempt_of(1);
+  way_.is_up = true;
+  exchange_.ask(cancelled);
+  EXPECT_TRUE(courses_.cancelled(cancelled));
+  lose_a_request(cancelled, 5s);
+  break_off();
+  EXPECT_EQ(way_.wanted, 0);
 }
 
 TEST_F(RemoteExchange, TellsTheStoreThatARouteWasLost) {
@@ -382,21 +473,19 @@ TEST_F(RemoteExchange, RepeatsWhatWasRefusedForNowIfNoCallerDoes) {
   const auto release = std::make_shared<Release>(HoldId{}, attempt_of(9));
   const auto back = std::make_shared<Release>(HoldId{});
   const auto question = std::make_shared<Inspection>("a");
-  const auto force = std::make_shared<Release>(HoldId{});
   const Failure busy{Errc::unavailable, "busy"};
   way_.is_up = true;
   exchange_.refused({.operation = release, .kind = Purpose::release}, busy, false);
   exchange_.refused({.operation = back, .kind = Purpose::give_back, .since = clock_->now()}, busy,
                     false);
   exchange_.refused({.operation = question, .kind = Purpose::question}, busy, false);
-  exchange_.refused({.operation = force, .kind = Purpose::force}, busy, false);
   EXPECT_TRUE(release->in_trouble());
   EXPECT_TRUE(release->successor()->in_trouble());
   EXPECT_TRUE(back->in_trouble());
   EXPECT_EQ(question->failure().code, Errc::unavailable);
   clock_->advance(1s);
   exchange_.tick(clock_->now());
-  EXPECT_EQ(store_.take_sent(), "gf");
+  EXPECT_EQ(store_.take_sent(), "g");
 }
 
 TEST_F(RemoteExchange, AsksForAnAttemptThatWasRefusedForNowWhenItsCallerDoes) {
@@ -473,6 +562,10 @@ TEST_F(RemoteExchange, SendsOneOfSeveralCopiesOfALostCall) {
   EXPECT_EQ(store_.noted, "rr");
   come_up();
   EXPECT_EQ(store_.take_sent(), "r");
+  unanswered = under_way(Purpose::release, release);
+  unanswered.splice(unanswered.end(), under_way(Purpose::release, release));
+  exchange_.lost(way_, {Errc::unavailable, "gone"}, false, true, std::move(unanswered));
+  EXPECT_EQ(store_.take_sent(), "r") << "another connection is up";
 }
 
 // A store with several connections for all names: another one is up when one of them is lost.

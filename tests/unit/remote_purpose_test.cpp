@@ -26,7 +26,6 @@ constexpr std::array table{
     Row{Purpose::release, keep, keep, keep, report, fail, keep},
     Row{Purpose::give_back, keep, keep, keep, later, fail, keep},
     Row{Purpose::renew, unanswered, keep, unanswered, fail, fail, fail},
-    Row{Purpose::force, keep, keep, fail, later, fail, fail},
     Row{Purpose::question, keep, keep, fail, fail, fail, fail},
     Row{Purpose::hint, drop, drop, drop, fail, fail, fail},
     Row{Purpose::route, drop, drop, drop, fail, fail, fail},
