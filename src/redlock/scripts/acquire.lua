@@ -50,8 +50,9 @@ if refused or f[6] then
   if refused then
     if string.byte(ARGV[7]) == 49 and (queued or #waiting < 64) then
       -- A writer that came too late after its hint goes to the end, unless readers wait: then its place counts.
-      if not queued or (told[place] and not any_readers) then redis.call('ZADD', queue, now, place) end
-      redis.call('ZADD', heard, now, place)
+      local clock = string.format('%.0f', now)
+      if not queued or (told[place] and not any_readers) then redis.call('ZADD', queue, clock, place) end
+      redis.call('ZADD', heard, clock, place)
       redis.call('PEXPIRE', queue, 10000)
       redis.call('PEXPIRE', heard, 10000)
       if not f[6] then redis.call('HSET', key, 'crowd', 1) end
@@ -62,14 +63,16 @@ if refused or f[6] then
   end
   alone = not read and not others
 end
--- Redis takes half a microsecond to write a number as text.
-redis.call('HSET', key, 'owner', me, 'ends', now + ARGV[4] * 1000,
-  'number', number == proposed and ARGV[5] or number, 'step', ARGV[2], 'label', ARGV[6])
+redis.call('HSET', key, 'owner', me, 'ends', string.format('%.0f', now + ARGV[4] * 1000),
+  'number', number == proposed and ARGV[5] or string.format('%.0f', number), 'step', ARGV[2], 'label', ARGV[6])
 redis.call('PEXPIRE', key, f[6] and math.max(ARGV[4] + 3660000, redis.call('PTTL', key)) or ARGV[4] + 3660000)
-if number < last then redis.call('HSET', key, 'last', last) end
+if number < last then redis.call('HSET', key, 'last', string.format('%.0f', last)) end
 if f[6] then
   redis.call('ZREM', key .. ':queue', place)
   redis.call('ZREM', key .. ':heard', place)
-  if alone then redis.call('HDEL', key, 'crowd') end
+  if alone then
+    redis.call('HDEL', key, 'crowd')
+    -- include: lapsed.lua
+  end
 end
 return {'vote', now, number}

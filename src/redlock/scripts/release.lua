@@ -21,7 +21,7 @@ end
 if ARGV[5] and ARGV[5] ~= '' then
   local forced = key .. ':forced'
   redis.call('HDEL', key, '-') -- is never refused; then Redis accepts the next write without memory, too
-  redis.call('ZADD', forced, now + ARGV[5] * 1000, me)
+  redis.call('ZADD', forced, string.format('%.0f', now + ARGV[5] * 1000), me)
   redis.call('PEXPIRE', forced, math.max(tonumber(ARGV[5]), redis.call('PTTL', forced)))
 end
 if not f[5] then return {outcome, now} end
@@ -33,7 +33,7 @@ if its and (ARGV[2] == '' or its[1] == ARGV[2]) and tonumber(its[2] or 0) <= ste
   outcome = ends > now and 'freed' or (ends > 0 and 'lapsed' or 'before')
   if ends > 0 then
     redis.call('HDEL', its_notes, me .. ':label')
-    redis.call('ZADD', readers, -now, me)
+    redis.call('ZADD', readers, string.format('%.0f', -now), me)
     -- A release may be repeated. So the last eight that let go are remembered, or two if no other reads.
     local past = redis.call('ZRANGE', readers, '-inf', 0, 'BYSCORE')
     local most = tonumber(redis.call('ZRANGE', readers, -1, -1, 'WITHSCORES')[2]) > 0 and 8 or 2
@@ -67,7 +67,7 @@ for _, each in ipairs(waiting) do
     local inbox = string.match(key, '^[^{]*') .. 'inbox:' .. string.sub(attempt, 1, 16)
     local listeners = redis.pcall('PUBLISH', inbox, attempt)
     if type(listeners) == 'number' and listeners > 0 then
-      redis.call('ZADD', heard, -now, each)
+      redis.call('ZADD', heard, string.format('%.0f', -now), each)
       if not reads then break end
       told_a_reader = true
     else

@@ -17,7 +17,7 @@ for i, key in ipairs(KEYS) do
   if not f.err then
     local owned = f[2] and tonumber(f[2]) > now
     code = owned and f[1] ~= me and 0 or -1
-    local ends, life = now + lease * 1000, lease + 3660000
+    local ends, life = string.format('%.0f', now + lease * 1000), lease + 3660000
     if owned and f[1] == me and f[3] == its_number then
       code = 1
       -- PEXPIRE first: it is never refused, and then Redis accepts the next write without memory, too.

@@ -15,13 +15,13 @@ local last = math.max(tonumber(f[3] or 0), tonumber(f[4] or 0), number)
 if f[1] == me and f[2] and tonumber(f[2]) > now then
   if f[5] ~= ARGV[2] then return {'none', now} end
   redis.call('HDEL', key, '-') -- is never refused; then Redis accepts the next write without memory, too
-  redis.call('HSET', key, 'number', number, 'last', last)
+  redis.call('HSET', key, 'number', ARGV[3], 'last', string.format('%.0f', last))
   if last > number then return {'higher', now} end
   return {'vote', now, number}
 end
 if not f[6] or tonumber(redis.call('ZSCORE', key .. ':readers', me) or 0) <= now then return {'none', now} end
 if redis.call('HGET', key .. ':notes', me .. ':step') ~= ARGV[2] then return {'none', now} end
 redis.call('HDEL', key, '-')
-redis.call('HSET', key .. ':notes', me, number)
-redis.call('HSET', key, 'last', last)
+redis.call('HSET', key .. ':notes', me, ARGV[3])
+redis.call('HSET', key, 'last', string.format('%.0f', last))
 return {'vote', now, number}

@@ -37,8 +37,9 @@ end
 local own_hold = owned and not decided and f[1] == ARGV[8]
 if not own_hold and (owned or (ahead and not mine and not decided)) then
   if string.byte(ARGV[7]) == 49 and (queued or #waiting < 64) then
-    if not queued then redis.call('ZADD', queue, now, place) end
-    redis.call('ZADD', heard, now, place)
+    local clock = string.format('%.0f', now)
+    if not queued then redis.call('ZADD', queue, clock, place) end
+    redis.call('ZADD', heard, clock, place)
     redis.call('PEXPIRE', queue, 10000)
     redis.call('PEXPIRE', heard, 10000)
     if not f[6] then redis.call('HSET', key, 'crowd', 1) end
@@ -48,14 +49,11 @@ if not own_hold and (owned or (ahead and not mine and not decided)) then
 end
 local floor = read and tonumber(f[7] or 0) or last
 if not decided then number = math.max(number, floor + 1) end
-redis.call('HSET', key, 'last', math.max(last, number), 'floor', floor, 'crowd', 1)
-local lapsed = redis.call('ZRANGE', readers, 1, now, 'BYSCORE')
-for _, each in ipairs(lapsed) do
-  redis.call('ZREM', readers, each)
-  redis.call('HDEL', its_notes, each, each .. ':step', each .. ':label')
-end
-redis.call('ZADD', readers, now + ARGV[4] * 1000, me)
-redis.call('HSET', its_notes, me, number, me .. ':step', ARGV[2])
+redis.call('HSET', key, 'last', string.format('%.0f', math.max(last, number)), 'floor', string.format('%.0f', floor),
+  'crowd', 1)
+-- include: lapsed.lua
+redis.call('ZADD', readers, string.format('%.0f', now + ARGV[4] * 1000), me)
+redis.call('HSET', its_notes, me, string.format('%.0f', number), me .. ':step', ARGV[2])
 if ARGV[6] ~= '' then redis.call('HSET', its_notes, me .. ':label', ARGV[6]) end
 for _, each in ipairs({key, readers, its_notes}) do
   redis.call('PEXPIRE', each, math.max(ARGV[4] + 3660000, redis.call('PTTL', each)))

@@ -242,7 +242,7 @@ constexpr auto mutants = std::to_array<ScriptMutant>({
     {"redlock.vote_of_a_reader_stays",
      "A release of a reader's hold leaves the vote: no writer has the name before its lease ends "
      "(L1).",
-     "redlock/release.lua", "redis.call('ZADD', readers, -now, me)", ""},
+     "redlock/release.lua", "redis.call('ZADD', readers, string.format('%.0f', -now), me)", ""},
     {"redlock.one_reader_is_told",
      "Of several that wait to read the first is told, and the others look a second later (L6).",
      "redlock/release.lua", "if not reads then break end\ntold_a_reader = true",

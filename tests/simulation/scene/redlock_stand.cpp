@@ -322,6 +322,9 @@ std::optional<Verdict> RedlockStand::look(Judge& its_judge, Nanos quiet) {
   std::map<Vote, Nanos> votes;
   for (std::size_t i = 0; i < servers_.size(); ++i) {
     RedisModel& server = *servers_[i];
+    if (server.counters().large_numbers != 0) {
+      return Verdict{"number", "a script gave a command a large number of Lua instead of its text"};
+    }
     for (std::size_t n = 0; n < names_; ++n) {
       const std::string name = lock_name(n);
       const redis::LockSeen seen = server.lock(key_of(name));
@@ -352,11 +355,15 @@ std::string RedlockStand::leftovers(const std::vector<std::string>& names) {
       const std::string key = key_of(name);
       constexpr std::size_t of_a_free_lock = 330;
       std::size_t bytes = 0;
+      std::string parts;
       for (const char* const each : {"", ":queue", ":heard", ":readers", ":notes", ":forced"}) {
-        bytes += server->bytes_of(key + each);
+        const std::size_t its = server->bytes_of(key + each);
+        bytes += its;
+        if (its > 0) parts += ", " + std::to_string(its) + " in '" + each + "'";
       }
       if (bytes > of_a_free_lock) {
-        return name + " takes " + std::to_string(bytes) + " bytes: " + server->look(key);
+        return name + " takes " + std::to_string(bytes) + " bytes" + parts + ": " +
+               server->look(key);
       }
     }
   }

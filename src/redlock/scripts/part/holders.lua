@@ -11,7 +11,7 @@ end
 if read then
   local latest = redis.call('ZRANGE', key .. ':readers', -1, -1, 'WITHSCORES')
   left = math.max(left, latest[2] - now)
-  ids = redis.call('ZRANGE', key .. ':readers', now + 1, '+inf', 'BYSCORE')
+  ids = redis.call('ZRANGE', key .. ':readers', string.format('%.0f', now + 1), '+inf', 'BYSCORE')
   -- Lua passes fewer than 8,000 values to a function.
   for from = 1, #ids, 1000 do
     for _, its in ipairs(redis.call('HMGET', key .. ':notes', unpack(ids, from, math.min(from + 999, #ids)))) do
