@@ -47,8 +47,9 @@ class LostRequests {
     if (!any()) return false;
     due_ = moment_.next_try(at, clock, now);
     look_ = Look::planned;
-    const bool looks_once =
-        base::mutant("redis.taken_back_only_once") || base::mutant("postgres.taken_back_only_once");
+    const bool looks_once = base::mutant("redis.taken_back_only_once") ||
+                            base::mutant("redlock.taken_back_only_once") ||
+                            base::mutant("postgres.taken_back_only_once");
     if (due_ == never || looks_once) clear();
     return any();
   }
