@@ -1,81 +1,71 @@
 // SPDX-License-Identifier: MIT
-// What a client knows of its holds: until when each stands, and which servers may have voted for
-// it. Decides nothing about the server side, and sends nothing.
+// What becomes of holds: which of them a majority has renewed, which servers have to vote for a
+// hold once more, and how a hold ends.
 #pragma once
 
-#include <mortise/operation.hpp>
-
-#include "redlock/quorum_request.hpp"
+#include "redlock/parts.hpp"
 
 #include <chrono>
 #include <memory>
-#include <mutex>
-#include <string>
-#include <unordered_map>
 #include <vector>
 
 namespace mortise::redlock {
 
-/// By the client's own number of an attempt, which few others share.
-struct AttemptHash {
-  std::size_t operator()(const AttemptId& id) const noexcept { return id.sequence; }
+/// A release is answered when a majority of the servers has answered it. The exchange of each
+/// server repeats it until that server has answered.
+/// @thread_safety every member may be called concurrently
+class Releases {
+ public:
+  /// @param parts outlive it
+  explicit Releases(const Parts& parts) : parts_(parts) {}
+
+  void release(const std::shared_ptr<Release>& operation);
+  /// A server renewed a hold that is released, or was: it has to receive that.
+  void end_late_vote(Server& server, const Renewal::Item& item, Instant asked);
+  void on_answer(Node& node, const redis::Call& call, const VoteReply& reply);
+  /// A server answered a release with an error. @param why of the last one
+  void on_refusal(const Node& node, Ending& ending, const Failure& why);
+
+ private:
+  struct End {
+    std::shared_ptr<Ending> ending{};
+    std::shared_ptr<Ballot> ballot{};  ///< null = the hold is not known here
+    std::chrono::nanoseconds lease{};  ///< how long it excludes other clients at most
+  };
+  [[nodiscard]] End end_of(const std::shared_ptr<Release>& release) const;
+  void tell_all(const End& end) const;
+  void judge(Ending& ending, Lock lock) const;
+
+  const Parts& parts_;
 };
-
-/// @return whether that code of renew.lua says so; 2 = and a writer waits whom it keeps out
-[[nodiscard]] constexpr bool renews(int code) noexcept { return code == 1 || code == 2; }
-
-/// A vote ends so much later than its hold, at most: the margin of a hold, and the way to the
-/// server.
-inline constexpr std::chrono::seconds end_at_the_servers{2};
 
 /// @return the end of a hold as the library counts it (core/lease.cpp), with the usual margin.
 [[nodiscard]] Instant end_of_hold(Instant counted_from, std::chrono::nanoseconds lease) noexcept;
 
-/// @thread_safety every member may be called concurrently; it calls nobody.
-class Holds {
+/// @thread_safety every member may be called concurrently
+class Renewals {
  public:
-  /// @param now when it was asked for
-  /// @param maybe taken only where there is memory for the hold
-  void add(const HoldId& hold, Instant until, Trail&& maybe, Instant now);
-  /// @return whether exactly this hold stands: granted, not released, its end not come.
-  [[nodiscard]] bool stands(const HoldId& hold, Instant now) const;
-  /// It was renewed.
-  void extend(const HoldId& hold, Instant until);
-  /// A server is asked for a vote for it, or was.
-  /// @return false: it is not known any more
-  bool voted(const HoldId& hold, const Trail::Stop& stop);
-  /// A server has answered a renewal, and for what it has renewed it has votes.
-  /// @param answers one code for each, as renew.lua gives it
-  /// @return the ends of those that were released meanwhile, and of which it was not told, perhaps
-  std::vector<std::shared_ptr<Freeing>> renewed(const std::vector<Renewal::Item>& items,
-                                                const std::vector<int>& answers,
-                                                const Trail::Stop& stop);
+  /// @param parts outlive it
+  explicit Renewals(const Parts& parts) : parts_(parts) {}
 
-  struct End {
-    std::shared_ptr<Freeing> freeing{};
-    Trail maybe{};       ///< who may have voted for it; of one that is not known, nothing
-    bool known = false;  ///< it was granted here
-    bool fresh = false;  ///< it is released for the first time
-  };
-  /// It ends now. Asked again for the same operation, it is the same end.
-  End end(const std::shared_ptr<Release>& release);
-  /// The servers have said what they had to.
-  void forget(const AttemptId& attempt);
+  void renew(const std::shared_ptr<Renewal>& operation);
+  /// Has those addresses vote for the hold of that ballot, as long as it stands.
+  void relock(const std::shared_ptr<Ballot>& ballot, NodeSet nodes) const;
+  /// @return false: the answer makes no sense
+  [[nodiscard]] bool on_answer(Node& node, const redis::Call& call, const VoteReply& reply);
+  /// There is no answer. @param refused the server answered with an error
+  /// @param apart because of one of the names
+  void no_answer(const Node& node, const redis::Call& call, const Failure& why, bool refused,
+                 bool apart);
 
  private:
-  struct Entry {
-    HoldId hold{};
-    Instant until{};
-    Trail maybe{};
-    std::shared_ptr<Freeing> freeing{};
-  };
-  [[nodiscard]] static bool same(const HoldId& a, const HoldId& b) noexcept {
-    return a.number == b.number && a.name == b.name;
-  }
+  /// @return that of the hold; null = it does not stand
+  [[nodiscard]] std::shared_ptr<Ballot> ballot_of(const HoldId& hold) const;
+  void note_votes(Node& node, Renewing& renewing, const std::vector<int>& codes) const;
+  void judge(const std::shared_ptr<Renewing>& renewing, Lock lock);
+  void relock(const Renewal::Item& item, NodeSet nodes) const;
 
-  mutable std::mutex mutex_;
-  std::unordered_map<AttemptId, Entry, AttemptHash> entries_;
-  std::size_t sweep_at_ = 1024;
+  const Parts& parts_;
 };
 
 }  // namespace mortise::redlock

@@ -6,10 +6,9 @@
 #include <mortise/backend.hpp>
 
 #include "base/tuned_source.hpp"
-#include "redis/answer.hpp"
 #include "redis/connection.hpp"
-#include "redlock/trail.hpp"
 #include "remote/name_watch.hpp"
+#include "remote/server_clock.hpp"
 
 #include <atomic>
 #include <list>
@@ -20,31 +19,87 @@
 
 namespace mortise::redlock {
 
+class Server;
+
+/// It is connected to the very server that the connection for commands leads to. An address need
+/// not lead to it twice.
+/// @thread_safety every member may be called concurrently
+class HintInbox final : private redis::Connection::User {
+ public:
+  class User {
+   public:
+    virtual ~User() = default;
+    /// Hints can come from now on.
+    virtual void listens() = 0;
+    virtual void hinted(const AttemptId& attempt) = 0;
+    /// It broke.
+    virtual void stops_listening() = 0;
+  };
+  /// @param settings, tls, commands, user outlive it; tls may be null
+  HintInbox(Host& host, const redis::Settings& settings, const remote::Tls* tls,
+            const redis::Connection& commands, User& user)
+      : host_(host), settings_(settings), tls_(tls), commands_(commands), user_(user) {}
+
+  /// Opens it, if it is not open.
+  void open(const std::string& channel);
+  [[nodiscard]] bool listens() const noexcept { return listens_.load(); }
+  /// The connection for commands leads to that server now.
+  void follow(const std::string& run_id);
+  void detach() noexcept;
+  /// After `detach()`.
+  void close() noexcept;
+
+ private:
+  // redis::Connection::User
+  void greeted(redis::Connection& connection, const redis::ServerFacts& facts) override;
+  void connected(redis::Connection& connection) override;
+  void answered(const redis::Call& /*call*/, const redis::Reply& /*reply*/) override {}
+  [[nodiscard]] bool admits(const redis::Call& /*call*/) override { return true; }
+  void changed(redis::Connection& connection) override { host_.changed(connection); }
+  void pushed(const redis::Reply& message) override;
+  void dropped(redis::Connection& connection, const Failure& why, bool was_up,
+               std::list<redis::Call> unanswered) override;
+
+  [[nodiscard]] bool is_at_its_server();
+  void lead(bool now);
+
+  Host& host_;
+  const redis::Settings& settings_;
+  const remote::Tls* const tls_;
+  const redis::Connection& commands_;
+  User& user_;
+  std::atomic<redis::Connection*> inbox_{nullptr};
+  std::atomic<bool> listens_{false};
+  std::atomic<bool> is_detached_{false};
+  std::mutex mutex_;
+  std::unique_ptr<redis::Connection> owner_;
+  std::string run_id_;  // of the server of the commands
+  std::string its_run_id_;
+};
+
 /// The connection for commands is two sources to the library: while it is up, whoever waits for an
 /// answer reads it; while it is not, the background thread sees to it, so that a server that is
 /// down costs callers nothing. Answers that came after the majority's wait unread for the next
 /// caller, or for the end of their time.
 /// @thread_safety every member may be called concurrently.
-class Node final : private redis::Connection::User {
+class Node final : private redis::Connection::User, private HintInbox::User {
  public:
-  /// Whom it tells; called under no mutex, but for `withdrawn()` (see `admits()` of
-  /// redis::Connection).
+  /// Called under no mutex, but for `admits()` (see `admits()` of redis::Connection).
   class User {
    public:
     virtual ~User() = default;
     /// It has said who it is; it can be asked from now on.
-    virtual void recognise(Node& node, const std::string& run_id) = 0;
+    /// @return the server to which the address leads by that
+    [[nodiscard]] virtual Server* recognise(Node& node, const std::string& run_id) = 0;
     virtual void up(Node& node) = 0;
-    /// Its connection is gone, and `usable()` does not say so yet.
-    virtual void breaks(Node& node, const std::list<redis::Call>& unanswered) = 0;
     /// @param was_up false: it could not be connected
     virtual void down(Node& node, bool was_up, std::list<redis::Call> unanswered) = 0;
     virtual void answered(Node& node, const redis::Call& call, const redis::Reply& reply) = 0;
-    [[nodiscard]] virtual bool withdrawn(const redis::Call& call) const = 0;
+    [[nodiscard]] virtual bool admits(Node& node, const redis::Call& call) = 0;
     /// Hints can come from now on.
     virtual void listens(Node& node) = 0;
     virtual void hinted(Node& node, const AttemptId& attempt) = 0;
-    /// Whether somebody waits for an answer.
+    /// Whether a caller waits for an answer.
     [[nodiscard]] virtual bool awaits() const noexcept = 0;
   };
 
@@ -54,6 +109,10 @@ class Node final : private redis::Connection::User {
   ~Node() override;
 
   [[nodiscard]] std::size_t index() const noexcept { return index_; }
+  [[nodiscard]] const redis::Settings& settings() const noexcept { return settings_; }
+  [[nodiscard]] redis::Connection& commands() noexcept { return commands_; }
+  [[nodiscard]] HintInbox& inbox() noexcept { return inbox_; }
+  [[nodiscard]] remote::ServerClock& clock() noexcept { return now_.clock; }
   /// @return "redis 10.0.0.1:6379".
   [[nodiscard]] const std::string& where() const noexcept { return commands_.where(); }
 
@@ -61,123 +120,118 @@ class Node final : private redis::Connection::User {
   void detach() noexcept;
   /// After `detach()`. @return what was not answered
   std::list<redis::Call> close();
+  /// For a caller that polls the sources by itself, since no client does any more.
+  void add_sources(std::vector<Source*>& sources);
 
-  /// Has it connect. @param now without waiting for the back-off to pass
-  void want(bool now);
-  [[nodiscard]] const redis::Settings& settings() const noexcept { return settings_; }
+  /// Has it connect. @param at_once without waiting for the back-off to pass
+  void want(bool at_once) { commands_.want(at_once); }
   /// @return whether it can be asked.
-  [[nodiscard]] bool usable() const noexcept { return usable_.load(); }
-  /// @return the server that it is connected to, or was last (see `server_of()`); of what is
-  /// `answered()` it is the one that answers.
-  [[nodiscard]] std::uint64_t server() const noexcept { return server_.load(); }
-  [[nodiscard]] remote::ServerClock& clock() noexcept { return clock_; }
-  /// @return why not, when that is known.
+  [[nodiscard]] bool usable() const noexcept { return now_.usable.load(); }
+  /// @return the server that it is connected to, or was last; of what is `answered()` it is the one
+  /// that answers.
+  [[nodiscard]] Server& server() const noexcept { return *now_.server.load(); }
+  /// It was never connected to a server: this one stands for whichever that will be.
+  void lead_to(Server& server) noexcept { now_.server.store(&server); }
+  /// @return the number of the connection that can be asked, or could last; grows. Not that of one
+  /// that will be: `server()` may be another one then.
+  [[nodiscard]] std::uint64_t generation() const noexcept { return now_.generation.load(); }
+  /// @return why it cannot be asked, when that is known.
   [[nodiscard]] Failure why() const;
   /// @return when that was found; long ago for whoever did not want it since.
   [[nodiscard]] Instant failed_at() const;
-  /// @return the number of the connection that can be asked, or could last; grows. Not that of one
-  /// that will be: between the end of a connection and the notes of what was on its way there
-  /// `usable()` may still be read, and by the next one nothing may leave that does not know of
-  /// them.
-  [[nodiscard]] std::uint64_t generation() const noexcept { return generation_.load(); }
-  /// @return the same of a connection that is there; 0 = none is: that number is the next one's.
-  [[nodiscard]] std::uint64_t generation_of_what_is_up() const noexcept {
-    const std::uint64_t generation = commands_.generation();  // first: it grows when one ends
-    return commands_.up() ? generation : 0;
-  }
-  [[nodiscard]] redis::LoadedScripts& loaded() noexcept { return commands_.loaded(); }
-  /// @return whether a call of that kind is on its way there.
-  template <class Which>
-  [[nodiscard]] bool awaits(Which which) const {
-    return commands_.awaits(which);
-  }
-  /// For a caller that polls the sources by itself, since no client does any more.
-  void add_sources(std::vector<Source*>& sources) {
-    sources.push_back(&answers_);
-    sources.push_back(&care_);
-  }
   /// @return as redis::Connection::send()
   [[nodiscard]] redis::Connection::Sent send(redis::Call call, std::string_view bytes);
   /// Has it drop the connection that it has, and connect once more: its address may lead elsewhere
   /// by now.
-  void connect_anew(const Failure& why) {
-    usable_.store(false);
-    commands_.mark_broken(why);
-  }
-  /// Drops the connection; only from inside `answered()`.
-  void drop(const Failure& why) { commands_.drop(why); }
-
-  /// Opens the inbox, if there is none.
-  void listen(const std::string& channel);
-  [[nodiscard]] bool listens() const noexcept { return listens_.load(); }
+  void connect_anew(const Failure& why);
 
  private:
   /// The connection for commands, as long as it is up.
   class Answers final : public base::TunedSource {
    public:
-    explicit Answers(Node& node) : node_(node) {}
-    [[nodiscard]] int descriptor() const noexcept override;
-    [[nodiscard]] short interest() const noexcept override;
-    [[nodiscard]] Instant due() const noexcept override;
+    explicit Answers(Node& node) : its_(node.commands_), user_(node.user_) {}
+    [[nodiscard]] int descriptor() const noexcept override {
+      return its_.up() ? its_.descriptor() : -1;
+    }
+    [[nodiscard]] short interest() const noexcept override {
+      return its_.up() ? its_.interest() : short{0};
+    }
+    [[nodiscard]] Instant due() const noexcept override { return its_.up() ? its_.due() : never; }
     [[nodiscard]] bool pushes() const noexcept override { return false; }
-    [[nodiscard]] bool outstanding() const noexcept override;
-    void gather() override { node_.commands_.gather(); }
-    [[nodiscard]] bool gathering() const noexcept override { return node_.commands_.gathering(); }
-    void send_gathered() override { node_.commands_.send_gathered(); }
-    void ready(short events, Instant now) override { node_.commands_.ready(events, now); }
+    // Even if no caller waits for the answer any more: a vote that is taken back stands until then.
+    [[nodiscard]] bool outstanding() const noexcept override {
+      return its_.up() && (its_.blocked() || (user_.awaits() && its_.outstanding()));
+    }
+    void gather() override { its_.gather(); }
+    [[nodiscard]] bool gathering() const noexcept override { return its_.gathering(); }
+    void send_gathered() override { its_.send_gathered(); }
+    void ready(short events, Instant now) override { its_.ready(events, now); }
 
    private:
-    Node& node_;
+    redis::Connection& its_;
+    const User& user_;
   };
   /// The same while it is not; and its time-outs, whatever it is.
   class Care final : public Source {
    public:
-    explicit Care(Node& node) : node_(node) {}
-    [[nodiscard]] int descriptor() const noexcept override;
-    [[nodiscard]] short interest() const noexcept override;
-    [[nodiscard]] Instant due() const noexcept override { return node_.commands_.due(); }
-    void ready(short events, Instant now) override { node_.commands_.ready(events, now); }
+    explicit Care(Node& node) : its_(node.commands_) {}
+    [[nodiscard]] int descriptor() const noexcept override {
+      return its_.up() ? -1 : its_.descriptor();
+    }
+    [[nodiscard]] short interest() const noexcept override {
+      return its_.up() ? short{0} : its_.interest();
+    }
+    [[nodiscard]] Instant due() const noexcept override { return its_.due(); }
+    void ready(short events, Instant now) override { its_.ready(events, now); }
 
    private:
-    Node& node_;
+    redis::Connection& its_;
+  };
+  struct Sources {
+    Answers answers;
+    Care care;
+  };
+  /// Where the address leads.
+  struct Now {
+    std::atomic<bool> usable{false};
+    std::atomic<Server*> server{nullptr};
+    std::atomic<std::uint64_t> generation{0};
+    remote::ServerClock clock{};
+  };
+  /// What was found at the last connection.
+  struct Found {
+    Failure why{};
+    Instant failed_at{};
+    std::string run_id{};
   };
 
   // redis::Connection::User
   void greeted(redis::Connection& connection, const redis::ServerFacts& facts) override;
   void connected(redis::Connection& connection) override;
   void answered(const redis::Call& call, const redis::Reply& reply) override;
-  [[nodiscard]] bool admits(const redis::Call& call) override { return !user_.withdrawn(call); }
+  [[nodiscard]] bool admits(const redis::Call& call) override { return user_.admits(*this, call); }
   void changed(redis::Connection& connection) override;
-  void pushed(const redis::Reply& message) override;
+  void pushed(const redis::Reply& /*message*/) override {}
   void dropped(redis::Connection& connection, const Failure& why, bool was_up,
                std::list<redis::Call> unanswered) override;
-
-  void welcome(redis::Connection& connection);
-  void lead_inbox(bool now);
+  // HintInbox::User
+  void listens() override { user_.listens(*this); }
+  void hinted(const AttemptId& attempt) override { user_.hinted(*this, attempt); }
+  // Whatever broke it may have broken the other one, which nobody may be looking at.
+  void stops_listening() override { commands_.suspect(); }
 
   const std::size_t index_;
   Host& host_;
   const redis::Settings& settings_;
-  const remote::Tls* const tls_;
   User& user_;
   redis::Connection commands_;
-  Answers answers_{*this};
-  Care care_{*this};
+  HintInbox inbox_;
+  Sources sources_{Answers(*this), Care(*this)};
   std::unique_ptr<remote::NameWatch> name_watch_;  // null = the address is no name
-  std::unique_ptr<redis::Connection> inbox_owner_;
-  std::atomic<redis::Connection*> inbox_{nullptr};
   std::atomic<bool> attached_{false};
-  std::atomic<bool> usable_{false};
-  std::atomic<std::uint64_t> server_;
-  std::atomic<std::uint64_t> generation_{0};
-  remote::ServerClock clock_;
-  std::atomic<bool> listens_{false};
-
+  Now now_;
   mutable std::mutex mutex_;
-  Failure why_;
-  Instant failed_at_{};
-  std::string run_id_;
-  std::string inbox_run_id_;
+  Found found_;
 };
 
 }  // namespace mortise::redlock

@@ -4,34 +4,17 @@
 #include "redlock/whereabouts.hpp"
 
 #include "base/mutant.hpp"
-#include "redlock/trail.hpp"
 
 #include <algorithm>
 
 namespace mortise::redlock {
-namespace {
-
-// Each restart makes a server another one, for ever.
-constexpr std::size_t most_servers = 256;
-
-}  // namespace
 
 void Whereabouts::arrived(std::size_t address, const std::string& run_id, Instant now) {
   const std::lock_guard lock(mutex_);
-  if (met_.try_emplace(server_of(run_id), now).second && met_.size() > most_servers) {
-    met_.erase(std::min_element(met_.begin(), met_.end(),
-                                [](const auto& a, const auto& b) { return a.second < b.second; }));
-  }
   if (base::mutant("redlock.one_server_votes_twice")) return;
   places_[address] = {.run_id = run_id, .since = now};
   doubts_ &= ~only(address);
   note_clear();
-}
-
-Instant Whereabouts::met(std::uint64_t server) const {
-  const std::lock_guard lock(mutex_);
-  const auto found = met_.find(server);
-  return found == met_.end() ? never : found->second;
 }
 
 bool Whereabouts::left(std::size_t address, bool was_up) {

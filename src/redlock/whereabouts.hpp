@@ -9,8 +9,9 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
-#include <map>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -18,6 +19,13 @@
 #include <vector>
 
 namespace mortise::redlock {
+
+/// @return a server's name, to tell it from others.
+[[nodiscard]] inline std::uint64_t server_of(const std::string& run_id) {
+  return std::hash<std::string>()(run_id);
+}
+/// @return the name of whichever server an address leads to that has led nowhere yet.
+[[nodiscard]] constexpr std::uint64_t unmet(std::size_t address) noexcept { return address + 1; }
 
 /// For so long what was found is told to whoever asks. Then it is looked at again first: an
 /// operator has mended what was wrong, perhaps.
@@ -36,9 +44,6 @@ class Whereabouts {
 
   /// The address is connected to that server.
   void arrived(std::size_t address, const std::string& run_id, Instant now);
-  /// @param server see `server_of()`
-  /// @return when any address has led there for the first time; `never`: none has, or too long ago
-  [[nodiscard]] Instant met(std::uint64_t server) const;
   /// @param was_up it was connected, and is not any more; false: it cannot be connected
   /// @return whether all is clear by that, and was not
   bool left(std::size_t address, bool was_up);
@@ -65,7 +70,6 @@ class Whereabouts {
 
   mutable std::mutex mutex_;
   std::vector<Place> places_;
-  std::map<std::uint64_t, Instant> met_;
   NodeSet doubts_ = 0;
   std::atomic<bool> clear_{true};
 };

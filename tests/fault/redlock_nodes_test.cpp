@@ -21,26 +21,27 @@ namespace {
 
 class NodeUser final : public redlock::Node::User {
  public:
-  void recognise(redlock::Node& /*node*/, const std::string& /*run_id*/) override {
+  redlock::Server* recognise(redlock::Node& /*node*/, const std::string& /*run_id*/) override {
     fail_once(recognise_fails);
+    return nullptr;
   }
   void up(redlock::Node& /*node*/) override {}
-  void breaks(redlock::Node& /*node*/, const std::list<redis::Call>& /*unanswered*/) override {
-    fail_once(breaks_fails);
-  }
   void down(redlock::Node& /*node*/, bool /*was_up*/,
             std::list<redis::Call> /*unanswered*/) override {
     ++downs;
+    fail_once(down_fails);
   }
   void answered(redlock::Node& /*node*/, const redis::Call& /*call*/,
                 const redis::Reply& /*reply*/) override {}
-  [[nodiscard]] bool withdrawn(const redis::Call& /*call*/) const override { return false; }
+  [[nodiscard]] bool admits(redlock::Node& /*node*/, const redis::Call& /*call*/) override {
+    return true;
+  }
   void listens(redlock::Node& /*node*/) override {}
   void hinted(redlock::Node& /*node*/, const AttemptId& /*attempt*/) override {}
   [[nodiscard]] bool awaits() const noexcept override { return true; }
 
   bool recognise_fails = false;
-  bool breaks_fails = false;
+  bool down_fails = false;
   int downs = 0;
 
  private:
@@ -125,7 +126,7 @@ TEST_F(RedlockNode, AnInboxOpenedWhileItEndsIsPolledNoMore) {
     // It waits for us, or does not know of us.
     static_cast<void>(eventually([&] { return ended.load(); }, 50ms));
   };
-  node_->listen("mortise:inbox:test");
+  node_->inbox().open("mortise:inbox:test");
   ends.join();
   EXPECT_EQ(host_.sources(), 0U);
 }
@@ -133,16 +134,16 @@ TEST_F(RedlockNode, AnInboxOpenedWhileItEndsIsPolledNoMore) {
 TEST_F(RedlockNode, AnInboxForWhichThereWasNoMemoryIsOpenedByTheNextCall) {
   const std::size_t before = host_.sources();
   host_.before_attach = [] { throw std::bad_alloc(); };
-  EXPECT_THROW(node_->listen("mortise:inbox:test"), std::bad_alloc);
+  EXPECT_THROW(node_->inbox().open("mortise:inbox:test"), std::bad_alloc);
   host_.before_attach = nullptr;
-  node_->listen("mortise:inbox:test");
+  node_->inbox().open("mortise:inbox:test");
   EXPECT_EQ(host_.sources(), before + 1);
 }
 
 // Promise: L7
 TEST_F(RedlockNode, AnAddressWhoseEndFindsNoMemoryIsConnectedAnew) {
   ASSERT_TRUE(comes_up());
-  user_.breaks_fails = true;
+  user_.down_fails = true;
   server().talk().expect_ok({"CLIENT", "KILL", "TYPE", "normal"});
   ASSERT_TRUE(eventually([&] {
     look();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Goal: two addresses are said to be one server as long as their connections say so, and no longer.
 // Method: addresses that come and go, and a clock that is set.
-#include "redlock/trail.hpp"
 #include "redlock/whereabouts.hpp"
 
 #include <gtest/gtest.h>
@@ -121,29 +120,6 @@ TEST_F(RedlockWhereabouts, WhatIsNotConnectedLeadsNowhere) {
   EXPECT_TRUE(whereabouts.left(2, true));
   EXPECT_FALSE(are_twins());
   EXPECT_FALSE(whereabouts.left(2, false));
-}
-
-// It may be one that was asked before, started anew.
-TEST_F(RedlockWhereabouts, AServerIsMetOnceWhateverAddressLeadsThere) {
-  EXPECT_EQ(whereabouts.met(server_of("a")), never);
-  arrive(0, "a");
-  const Instant first = now;
-  now += 1s;
-  static_cast<void>(whereabouts.left(0, true));
-  arrive(0, "b");
-  arrive(1, "a");
-  EXPECT_EQ(whereabouts.met(server_of("a")), first);
-  EXPECT_EQ(whereabouts.met(server_of("b")), now);
-}
-
-TEST_F(RedlockWhereabouts, ServersThatWereMetAreForgottenInTheEnd) {
-  arrive(0, "a");
-  for (int i = 0; i < 300; ++i) {
-    now += 1s;
-    arrive(1, std::to_string(i).c_str());
-  }
-  EXPECT_EQ(whereabouts.met(server_of("a")), never);
-  EXPECT_EQ(whereabouts.met(server_of("299")), now);
 }
 
 }  // namespace

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+// The servers of a quorum: which of them can be asked, by which addresses, and what callers are
+// told if those are too few or if two addresses lead to one server.
+#pragma once
+
+#include <mortise/backend.hpp>
+
+#include "redlock/node.hpp"
+#include "redlock/quorum_request.hpp"
+#include "redlock/server.hpp"
+#include "redlock/settings.hpp"
+#include "redlock/whereabouts.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace mortise::redlock {
+
+/// @thread_safety every member may be called concurrently
+class Servers {
+ public:
+  /// @param settings, writer, tls, users outlive it; tls may be null
+  Servers(const Settings& settings, Host& host, const CallWriter& writer, const remote::Tls* tls,
+          Node::User& node_user, Line::User& server_user);
+
+  [[nodiscard]] const Line::Nodes& nodes() const noexcept { return nodes_; }
+  [[nodiscard]] Node& node(std::size_t address) const noexcept { return *nodes_[address]; }
+  [[nodiscard]] Quorum quorum() const noexcept { return {.nodes = nodes_.size()}; }
+  [[nodiscard]] const CallWriter& writer() const noexcept { return writer_; }
+  /// Calls that with each server that was ever met, and with one for each address that led nowhere.
+  template <class Work>
+  void each(Work work) const {
+    for (const Link* link = first_.load(); link != nullptr; link = link->next) work(*link->server);
+  }
+
+  /// @return the addresses that can be asked.
+  [[nodiscard]] NodeSet usable() const noexcept;
+  /// @return true if those are a majority of different servers.
+  [[nodiscard]] bool are_enough(NodeSet usable) const noexcept {
+    return count(usable) >= quorum().majority() && whereabouts_.clear();
+  }
+  /// Has the others connected. @param now without waiting for the back-off to pass
+  void want_missing(NodeSet usable, bool now) const;
+  /// A request begins that a hold will rest on. Look only afterwards which servers can be asked.
+  void begin(Roll& roll) const;
+
+  /// The address is connected to that server.
+  Server& arrived(Node& node, const std::string& run_id);
+  /// It can be asked.
+  void connected(Node& node);
+  [[nodiscard]] Whereabouts& whereabouts() noexcept { return whereabouts_; }
+  /// Connects to those addresses anew of which it has to be known where they lead by now.
+  void settle_doubts();
+  /// An address that leads to the server of another one is the way to its own: connects it anew, as
+  /// long as its own has something to receive.
+  void lead_home();
+  /// @return true if `lead_home()` has something to do.
+  [[nodiscard]] bool is_home_wanted() const { return !whereabouts_.clear() && is_any_owed(); }
+
+  /// Takes the votes of that ballot back.
+  void take_back(const std::shared_ptr<Ballot>& ballot) const;
+  /// Has those that did not vote for it forget that its attempt waits.
+  void end_waits(const std::shared_ptr<Ballot>& ballot) const;
+  /// Takes back what is not known here, at whatever servers the addresses lead to.
+  void take_back_everywhere(const std::shared_ptr<Ballot>& ballot) const;
+  /// The servers that were restarted under another identity receive what that one cannot.
+  template <class Work>
+  void each_heir(const Server& of, Instant since, Work work) const {
+    if (of.is_reachable()) return;
+    each([&](Server& other) {
+      if (&other != &of && other.met() >= since) work(other);
+    });
+  }
+  /// @return the number of servers that may have voted for it.
+  [[nodiscard]] std::size_t voters(const AttemptId& ballot) const;
+  /// @return as many addresses as there are servers that have not.
+  [[nodiscard]] NodeSet others(const AttemptId& ballot) const;
+  /// @return true if a voter that was reached by this address is gone.
+  [[nodiscard]] bool replaces_a_voter(const Node& node, const AttemptId& ballot) const;
+  [[nodiscard]] bool is_any_owed() const;
+
+  /// @return why fewer than a majority can be asked; none = a majority can
+  /// @param failures of the addresses; may be empty @param final asking again cannot help
+  [[nodiscard]] Failure unreachable(const std::vector<Failure>& failures, bool& final) const;
+  /// Notes in a request that stays unanswered why a majority cannot be asked, if that is so.
+  void tell_trouble(Operation& operation) const;
+
+ private:
+  /// A list that is only added to, so that it is read without a mutex.
+  struct Link {
+    std::unique_ptr<Server> server{};
+    const Link* next = nullptr;
+  };
+  Server& add(std::uint64_t id, Instant met);
+  [[nodiscard]] Failure twins() const;
+  void lead_anew(NodeSet doubted) const;
+
+  const std::string words_;
+  const std::shared_ptr<Clock> clock_;
+  const CallWriter& writer_;
+  Line::Nodes nodes_;
+  const Line::Shared shared_;
+  Whereabouts whereabouts_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<const Link>> links_;
+  std::atomic<const Link*> first_{nullptr};
+};
+
+}  // namespace mortise::redlock
