@@ -76,7 +76,7 @@ void Answers::matched(Server& server, const Call& call, const Reply& reply, Inst
   told.answer = Answer::parse(reply);
   if (told.answer && !fits(call, *told.answer)) told.answer.reset();
   if (!told.answer) return;
-  server.time().read(call.asked, told.answer->now, now);
+  server.identity().time().read(call.asked, told.answer->now, now);
   if (!call.is_about_an_attempt()) return;
   Attempts& attempts = parts_.attempts;
   told.looks_later = !shows_what_was_taken(call, *told.answer) ||
@@ -92,7 +92,7 @@ void Answers::matched_release(Server& server, const Call& call, Instant now) {
   const Acquisition* const next = call.releasing().successor().get();
   const bool has_time = told.release->now != ServerTime{};
   if (now == Instant{} && (has_time || next != nullptr)) now = parts_.now();
-  if (has_time) server.time().read(call.asked, told.release->now, now);
+  if (has_time) server.identity().time().read(call.asked, told.release->now, now);
   told.release_in_doubt = attempts.released(hold.attempt, hold.number);
   if (next == nullptr || !told.release->successor) return;
   told.looks_later =
@@ -268,11 +268,12 @@ bool Answers::is_inbox_known(Server& server, const Call& call) {
   again.once = true;
   if (!call.once) {
     parts_.polling->open_inbox(server, *check.client());
-    server.renew_inbox();
+    server.inbox().renew();
   }
-  if (server.listens() || server.inbox_is_decided()) return true;
+  if (server.inbox().state().is_up() || server.inbox().state().is_decided()) return true;
   if (!parts_.exchange->waiting().hold_up(server, std::move(again))) return true;
-  if (server.listens() || server.inbox_is_decided()) go_on_checking(server);  // in between
+  if (server.inbox().state().is_up() || server.inbox().state().is_decided())
+    go_on_checking(server);  // in between
   return false;
 }
 
@@ -287,7 +288,8 @@ void Answers::go_on_checking(Server& server) {
 void Answers::check(Server& server, const Call& call) {
   const auto check = std::static_pointer_cast<Check>(call.operation);
   if (!is_inbox_known(server, call)) return;
-  Failure why = server.listens() ? Failure{} : server.why_deaf();
+  Failure why =
+      server.inbox().state().is_up() ? Failure{} : server.inbox().state().why_deaf().get();
   if (!why) why = parts_.topology->stranger();
   if (why) return check->failed(std::move(why));
   if (parts_.gate == nullptr) return check->answered();
@@ -324,7 +326,7 @@ void Answers::refused(Server& server, const Call& call, const Reply& reply) {
     if (operation.done() && call.kind != Call::Kind::cancel) return;
     // An attempt that was taken back in between must not come behind its own cancel.
     if (call.kind == Call::Kind::acquire && parts_.attempts.is_withdrawn(call.attempt())) return;
-    server.commands().loaded().forget();
+    server.commands().calls().loaded().forget();
     Call again = call;
     again.whole = true;
     again.once = false;  // it was refused

@@ -52,9 +52,9 @@ Failure CallWriter::want(Server& server, bool now) {
 
 bool CallWriter::send(Server& server, Call& call) {
   Connection& commands = server.commands();
-  call.generation = commands.generation();
+  call.generation = commands.calls().generation();
   call.script = script_of(call);
-  call.whole = call.whole || !commands.loaded().has(call.script, call.generation);
+  call.whole = call.whole || !commands.calls().loaded().has(call.script, call.generation);
   Operation& operation = *call.operation;
   Connection::Sent sent{};
   // Again if its successor was taken back after that was written: it goes alone.
@@ -177,7 +177,7 @@ void CallWriter::write_release(const Server& server, std::string& bytes, Passage
 // The server ignores it after the time that a command may take.
 void CallWriter::set_void_moment(const Server& server, Call& call,
                                  const Acquisition::Request& request) const {
-  call.void_after = remote::VoidMoment::after_that(server.time(), parts_.now(),
+  call.void_after = remote::VoidMoment::after_that(server.identity().time(), parts_.now(),
                                                    core::command_timeout(request.lease));
 }
 

@@ -61,18 +61,19 @@ Server& Cluster::at_locked(const base::Address& address) {
   try {
     node.settings = settings_;
     node.settings.address = address;
+    if (met_.size() == met_.capacity()) met_.reserve(2 * met_.size() + 1);
     node.server = make_(node.settings);
   } catch (...) {
     nodes_.erase(at);
     throw;
   }
+  met_.push_back(node.server.get());
   return *node.server;
 }
 
 Server* Cluster::nth(std::size_t number) const noexcept {
   const std::lock_guard lock(mutex_);
-  if (number >= nodes_.size()) return nullptr;
-  return std::next(nodes_.begin(), static_cast<std::ptrdiff_t>(number))->second.server.get();
+  return number < met_.size() ? met_[number] : nullptr;
 }
 
 std::vector<Server*> Cluster::masters() const {
@@ -83,7 +84,7 @@ std::vector<Server*> Cluster::masters() const {
   std::sort(all.begin(), all.end(), std::less<>());
   all.erase(std::unique(all.begin(), all.end()), all.end());
   std::sort(all.begin(), all.end(), [](const Server* a, const Server* b) {
-    return a->address().text() < b->address().text();
+    return a->identity().address().text() < b->identity().address().text();
   });
   return all;
 }
@@ -137,22 +138,23 @@ void Cluster::note_unusable(const Failure& why) {
 Cluster::Verdict Cluster::judge(const Server& server, SlotTable table) {
   const std::lock_guard lock(mutex_);
   knows_nothing_ = table.nodes.empty() ? &server : nullptr;
-  const auto kind =
-      membership_.answered(server.address().text(), table.nodes, table.masters, texts_locked());
+  const auto kind = membership_.answered(server.identity().address().text(), table.nodes,
+                                         table.masters, texts_locked());
   return verdict_locked(kind, server, std::move(table));
 }
 
 Cluster::Verdict Cluster::judge_silence(const Server& server) {
   const std::lock_guard lock(mutex_);
-  return verdict_locked(membership_.silent(server.address().text(), texts_locked()), server, {});
+  return verdict_locked(membership_.silent(server.identity().address().text(), texts_locked()),
+                        server, {});
 }
 
 // Nobody is asked by this, so it decides nothing as long as there is no agreement.
 Failure Cluster::refuses(const Server& server, const SlotTable& table) {
   const std::lock_guard lock(mutex_);
   if (!membership_.is_agreed()) return {};
-  const auto kind =
-      membership_.answered(server.address().text(), table.nodes, table.masters, texts_locked());
+  const auto kind = membership_.answered(server.identity().address().text(), table.nodes,
+                                         table.masters, texts_locked());
   return verdict_locked(kind, server, table).why;
 }
 
@@ -162,13 +164,13 @@ Cluster::Verdict Cluster::verdict_locked(Membership::Verdict kind, const Server&
   switch (kind) {
     case Membership::Verdict::ours: verdict.table = std::move(table); break;
     case Membership::Verdict::undecided:
-      if (!membership_.is_agreed()) said_[server.address().text()] = std::move(table);
+      if (!membership_.is_agreed()) said_[server.identity().address().text()] = std::move(table);
       break;
     case Membership::Verdict::none: verdict.why = verdict_ = why_none_; break;
     case Membership::Verdict::foreign: verdict.why = foreign_locked(server, table.nodes); break;
     case Membership::Verdict::split: verdict.why = verdict_ = split_locked(); break;
     case Membership::Verdict::agreed: {
-      said_[server.address().text()] = std::move(table);
+      said_[server.identity().address().text()] = std::move(table);
       verdict.table = std::move(said_[membership_.chosen()]);
       said_.clear();
       // What no range names is asked for at a server of this cluster, too.
@@ -190,7 +192,7 @@ Cluster::Verdict Cluster::verdict_locked(Membership::Verdict kind, const Server&
 Failure Cluster::foreign_locked(const Server& server, const NodeIds& nodes) const {
   const bool named = std::any_of(
       settings_.seeds.begin(), settings_.seeds.end(),
-      [&](const base::Address& seed) { return seed.text() == server.address().text(); });
+      [&](const base::Address& seed) { return seed.text() == server.identity().address().text(); });
   const bool wrong = named && !membership_.knows_a_master_of(nodes);
   return {wrong ? Errc::misconfigured : Errc::unavailable,
           server.where() + ": the server belongs to another cluster (" + words_of_nodes(nodes) +
@@ -269,7 +271,8 @@ std::vector<Server*> Cluster::who_may_tell_locked() {
 
 std::vector<std::string> Cluster::texts_locked() {
   std::vector<std::string> texts;
-  for (const Server* const each : who_may_tell_locked()) texts.push_back(each->address().text());
+  for (const Server* const each : who_may_tell_locked())
+    texts.push_back(each->identity().address().text());
   return texts;
 }
 

@@ -121,6 +121,7 @@ class Cluster {
 
   mutable std::mutex mutex_;
   std::map<std::pair<std::string, std::uint16_t>, Node> nodes_;  // by host and port
+  std::vector<Server*> met_;  // the same, in the order in which they were met
   Membership membership_;
   std::map<std::string, SlotTable> said_;  // by seeds that have not agreed yet
   std::atomic<bool> agreed_{false};

@@ -10,9 +10,9 @@
 namespace mortise::redis {
 
 void ClusterInboxes::waits(Server& server, const Acquisition::Request& request) {
-  if (!server.has_inbox()) return parts_.polling->open_inbox(server, request.attempt);
+  if (!server.inbox().is_open()) return parts_.polling->open_inbox(server, request.attempt);
   Server& at = base::mutant("redis.inbox_of_the_wrong_node") ? *cluster_.nth(0) : server;
-  if (server.listens()) at.names()->wait(request.name, parts_.now());
+  if (server.inbox().state().is_up()) at.inbox().names()->wait(request.name, parts_.now());
 }
 
 void ClusterInboxes::opened(Server& server) {
@@ -23,25 +23,26 @@ void ClusterInboxes::opened(Server& server) {
 }
 
 bool ClusterInboxes::says(Server& server, bool begins, const std::string& name) const {
-  const std::string inbox = server.channel();
+  const std::string inbox = server.inbox().channel();
   std::string bytes;
   begins ? parts_.requests.subscribe_to(bytes, inbox, name)
          : parts_.requests.unsubscribe_from(bytes, inbox, name);
-  return server.say_to_inbox(bytes);
+  return server.inbox().say(bytes);
 }
 
 bool ClusterInboxes::takes_message(Server& server, const Reply& message) {
   const std::string& kind = message.items[0].text;
   const std::string& channel = message.items[1].text;
-  if (!kind.starts_with('s') || !kind.ends_with("subscribe") || channel == server.channel()) {
+  if (!kind.starts_with('s') || !kind.ends_with("subscribe") ||
+      channel == server.inbox().channel()) {
     return false;
   }
-  const std::optional<std::string> name = lock_name(server.channel(), channel);
+  const std::optional<std::string> name = lock_name(server.inbox().channel(), channel);
   if (!name) return true;
   if (kind == "ssubscribe") {
-    if (server.names()->began(*name, parts_.now())) ask_for(*name);
+    if (server.inbox().names()->began(*name, parts_.now())) ask_for(*name);
   } else if (!base::mutant("redis.subscription_outlives_its_slot") &&
-             server.names()->ended(*name)) {
+             server.inbox().names()->ended(*name)) {
     // Nobody asked for that: the slot has left.
     survey_.want();
     ask_for(*name);
@@ -60,7 +61,7 @@ void ClusterInboxes::ask_for(const std::string& name) {
 // replica.
 void ClusterInboxes::date(Server& server, Push& push) const {
   const std::optional<Named> named = named_by(parts_.settings.prefix, push.key);
-  const auto since = named ? server.names()->since(named->name) : std::nullopt;
+  const auto since = named ? server.inbox().names()->since(named->name) : std::nullopt;
   if (!since || &cluster_.server_of(named->name) != &server) push.clock = 0;
   push.heard_since = since.value_or(Instant{});
 }

@@ -28,11 +28,12 @@ void ClusterPages::list(const Call& call) {
   const ClusterCursor where = ClusterCursor::parse(operation->cursor());
   const std::vector<Server*> masters = cluster_.masters();
   const auto at = std::find_if(masters.begin(), masters.end(), [&](const Server* each) {
-    return each->address().text() >= where.server;
+    return each->identity().address().text() >= where.server;
   });
   if (at == masters.end()) return operation->answered({});
   Server& server = **at;
-  std::optional<ListCursor> cursor = ListCursor::parse(where.at(server.address().text()));
+  std::optional<ListCursor> cursor =
+      ListCursor::parse(where.at(server.identity().address().text()));
   const bool of_ours = !where.server.empty() || where.at_server.empty();
   if (!cursor || !of_ours) {
     operation->failed(
@@ -49,11 +50,11 @@ void ClusterPages::list(const Call& call) {
 
 // A server that has none leads to the next one.
 void ClusterPages::answered(Server& server, const Call& call, NamePage page) {
-  const std::string here = server.address().text();
+  const std::string here = server.identity().address().text();
   Server* next = nullptr;
   if (page.cursor.empty()) {
     for (Server* const each : cluster_.masters()) {
-      if (each->address().text() <= here) continue;
+      if (each->identity().address().text() <= here) continue;
       next = each;
       break;
     }
@@ -64,7 +65,7 @@ void ClusterPages::answered(Server& server, const Call& call, NamePage page) {
     more.at = next;
     return parts_.exchange->submit(std::move(more));
   }
-  const std::string there = next == nullptr ? here : next->address().text();
+  const std::string there = next == nullptr ? here : next->identity().address().text();
   if (next != nullptr || !page.cursor.empty()) {
     page.cursor = ClusterCursor{.server = there, .at_server = page.cursor}.text();
   }
@@ -72,7 +73,7 @@ void ClusterPages::answered(Server& server, const Call& call, NamePage page) {
 }
 
 std::string_view ClusterPages::cursor_at(const Server& server, std::string_view cursor) {
-  return ClusterCursor::parse(cursor).at(server.address().text());
+  return ClusterCursor::parse(cursor).at(server.identity().address().text());
 }
 
 }  // namespace mortise::redis

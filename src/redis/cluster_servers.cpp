@@ -62,9 +62,9 @@ bool ClusterServers::redirected(Server& server, const Call& call, const std::str
     parts_.exchange->repeat_at(again, parts_.now() + std::chrono::milliseconds(50));
     return true;
   }
-  const auto where = parse_redirection(words, server.address());
+  const auto where = parse_redirection(words, server.identity().address());
   if (!where || call.moves == most_moves) return false;
-  if (call.whole) server.commands().loaded().forget();  // it was not read
+  if (call.whole) server.commands().calls().loaded().forget();  // it was not read
   Server& to = cluster_.at(where->to);
   const bool for_once = where->for_once && !base::mutant("redis.ask_is_moved");
   const bool news = !for_once && cluster_.moved(where->slot, to);
@@ -106,12 +106,12 @@ void ClusterServers::lost(Server& server, Exchange::Calls& calls) {
 bool ClusterServers::takes_refusal(Server& server, const ServerError& error,
                                    const std::string& words) {
   if (error.failure.code == Errc::denied) {
-    server.break_inbox({Errc::denied, error.failure.text + remedy(parts_.settings, words)});
+    server.inbox().mark_broken({Errc::denied, error.failure.text + remedy(parts_.settings, words)});
     return true;
   }
   // Said anew when its waiters ask the next time. A cluster that is down would refuse it of each
   // new connection as well, and that would take the names along that are listened to.
-  server.names()->refused();
+  server.inbox().names()->refused();
   survey_.want();
   return true;
 }

@@ -176,7 +176,8 @@ void Grants::waits(Server& server, const std::shared_ptr<Acquisition>& operation
   if (answer.kind == Answer::Kind::apart) ask_at(operation, asked + while_apart);
   RedissonSide* const beside = parts_.redisson_of(request.mode);
   if (queued && beside != nullptr) beside->queued(*operation, answer.first);
-  const Failure why = server.listens() ? Failure{} : server.why_deaf();
+  const Failure why =
+      server.inbox().state().is_up() ? Failure{} : server.inbox().state().why_deaf().get();
   if (why) {
     operation->failed(why);
     parts_.exchange->abandon(operation);
@@ -236,10 +237,11 @@ void Grants::end_what_it_held(const Acquisition::Request& request, std::uint64_t
 }
 
 void Grants::probe_inbox(Server& server) {
-  if (!server.begins_probe(parts_.now())) return;
+  if (!server.inbox().begins_probe(parts_.now())) return;
   std::string bytes;
-  parts_.requests.subscribe(bytes, server.channel());
-  if (base::mutant("redis.inbox_is_not_probed") || !server.say_to_inbox(bytes)) server.end_probe();
+  parts_.requests.subscribe(bytes, server.inbox().channel());
+  if (base::mutant("redis.inbox_is_not_probed") || !server.inbox().say(bytes))
+    server.inbox().state().end_probe();
 }
 
 }  // namespace mortise::redis

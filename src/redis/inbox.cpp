@@ -23,7 +23,7 @@ void Inbox::pushed(Server& server, const Reply& message) {
     if (parts_.redisson != nullptr) parts_.redisson->heard_of(channel);
     return;
   }
-  push->clock = server.clock_of_inbox();
+  push->clock = server.inbox().state().clock();
   switch (push->kind) {
     case Push::Kind::granted: return granted(server, *std::move(push));
     case Push::Kind::look:
@@ -37,8 +37,8 @@ void Inbox::pushed(Server& server, const Reply& message) {
 }
 
 void Inbox::subscribed(Server& server, const std::string& kind, const std::string& channel) {
-  if (channel == server.channel()) {
-    server.end_probe();
+  if (channel == server.inbox().channel()) {
+    server.inbox().state().end_probe();
   } else if (parts_.redisson == nullptr) {
     return;
   } else if (kind == "unsubscribe") {
@@ -56,7 +56,7 @@ void Inbox::subscribed(Server& server, const std::string& kind, const std::strin
 void Inbox::refused(Server& server, const std::string& words) {
   const ServerError error = server_error(server.where(), words);
   if (parts_.topology->takes_refusal(server, error, words)) return;
-  if (error.kind != ServerError::Kind::final) server.break_inbox(error.failure);
+  if (error.kind != ServerError::Kind::final) server.inbox().mark_broken(error.failure);
 }
 
 void Inbox::granted(Server& server, Push push) {

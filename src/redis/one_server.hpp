@@ -26,10 +26,10 @@ class OneServer final : public Topology {
   void will_ask(const Acquisition::Request& request) override;
   // Redisson's clients change the queue, and each waiter has to see that.
   [[nodiscard]] bool asks_together() const noexcept override {
-    return parts_.redisson == nullptr && server_->listens();
+    return parts_.redisson == nullptr && server_->inbox().state().is_up();
   }
   [[nodiscard]] bool may_wait(const Server& server) const noexcept override {
-    return server.listens();
+    return server.inbox().state().is_up();
   }
   void listens(Server& server) override;
   void list(const Call& call) override;

@@ -51,10 +51,10 @@ void Polling::detach(Server& server) noexcept {
 }
 
 void Polling::open_inbox(Server& server, const AttemptId& of_client) {
-  if (server.has_inbox()) return;
+  if (server.inbox().is_open()) return;
   const std::lock_guard lock(mutex_);
-  if (server.has_inbox() || is_closed_.load()) return;
-  server.open_inbox(parts_.requests.inbox(of_client));  // may throw: the next call tries again
+  if (server.inbox().is_open() || is_closed_.load()) return;
+  server.inbox().open(parts_.requests.inbox(of_client));  // may throw: the next call tries again
 }
 
 void Polling::end() noexcept {

@@ -45,14 +45,14 @@ RedissonSide::RedissonSide(Parts parts)
 // or each release would keep the lock for a waiter that has gone. The next connection begins with
 // what is wanted by then.
 bool RedissonSide::subscribe(bool begins, const std::string& channel) {
-  if (!parts_.server.has_inbox()) return false;
+  if (!parts_.server.inbox().is_open()) return false;
   try {
     std::string bytes;
     begins ? parts_.requests.subscribe(bytes, channel)
            : parts_.requests.unsubscribe(bytes, channel);
-    return parts_.server.say_to_inbox(bytes);
+    return parts_.server.inbox().say(bytes);
   } catch (const std::bad_alloc&) {
-    parts_.server.break_inbox({Errc::exhausted, "no memory"});
+    parts_.server.inbox().mark_broken({Errc::exhausted, "no memory"});
     return false;
   }
 }
@@ -100,7 +100,7 @@ void RedissonSide::look_at(const HoldId& hold, Instant now) {
   if (!parts_.attempts.stands(hold, now)) return hearing_.stop_holding(hold);
   long_holds_.again(hold, now);  // first: whatever fails below is tried then
   // Again each time: the inbox may have broken since.
-  if (parts_.server.listens()) hearing_.hold(hold);
+  if (parts_.server.inbox().state().is_up()) hearing_.hold(hold);
 }
 
 void RedissonSide::look_for_holder(const std::string& channel) {

@@ -17,6 +17,12 @@
 namespace mortise::redis {
 namespace {
 
+// @return true if it is wanted, and could not be reached: it may be replaced soon
+bool is_missed(const Server& server) {
+  const Connection& commands = server.commands();
+  return !commands.up() && commands.outstanding() && server.why_down();
+}
+
 /// Who has which slot: nobody but the backend asks for it.
 class LookAtSlots final : public Operation {};
 
@@ -55,7 +61,7 @@ Failure SlotSurvey::refusal_of(const Server& server, const Reply& reply) const {
 }
 
 void SlotSurvey::answered(Server& server, const Reply& reply) {
-  std::optional<SlotTable> table = parse_slots(reply, server.address());
+  std::optional<SlotTable> table = parse_slots(reply, server.identity().address());
   const Failure refusal = refusal_of(server, reply);
   cluster_.note_refusal(refusal);
   if (refusal) cluster_.note_unusable(refusal);
@@ -67,7 +73,7 @@ void SlotSurvey::answered(Server& server, const Reply& reply) {
   settled = settled && (verdict.kind == Membership::Verdict::ours ||
                         verdict.kind == Membership::Verdict::agreed);
   for (const Server* const master : cluster_.masters()) {
-    settled = settled && !master->is_missed();
+    settled = settled && !is_missed(*master);
   }
   const Instant now = parts_.now();
   cluster_.end_look(settled, now);
@@ -141,9 +147,9 @@ void SlotSurvey::leave_unused(Instant now) {
       continue;
     }
     any = true;
-    if (now - server->used() < kept || server->commands().awaits(is_look)) continue;
+    if (now - server->used() < kept || server->commands().pipeline().awaits(is_look)) continue;
     server->commands().mark_broken(why);  // first, or the inbox would be made anew
-    server->break_inbox(why);
+    server->inbox().mark_broken(why);
   }
   if (any) static_cast<void>(cluster_.want_look(now + kept));
 }

@@ -114,7 +114,7 @@ void Witness::begin(Instant now) {
       }
     }
     // First: a connection that breaks from here on, and is made anew, has begun by itself.
-    epoch = connection_.generation();
+    epoch = connection_.calls().generation();
     if (!seen_.empty() && follows_ && met_ == run_id_ && connection_.up()) {
       asks = asks_ = true;
       refused_ = Failure{};
@@ -153,7 +153,7 @@ void Witness::ask(std::chrono::milliseconds time, std::uint64_t epoch) {
     sent = false;
   }
   // It is dropped soon, and made anew; or it was since: see dropped().
-  if (!sent && connection_.generation() == epoch) {
+  if (!sent && connection_.calls().generation() == epoch) {
     connection_.mark_broken({Errc::unavailable, std::string()});
   }
 }

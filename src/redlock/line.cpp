@@ -66,7 +66,7 @@ redis::Connection::Sent CallWriter::send(Node& node, Call call, const Server* on
     call.void_after = node.clock().at(now) + std::chrono::duration_cast<redis::ServerTime>(time);
   }
   call.script = script_of(call);
-  call.whole = call.whole || !node.commands().loaded().has(call.script, call.generation);
+  call.whole = call.whole || !node.commands().calls().loaded().has(call.script, call.generation);
   write(bytes, call, node);
   return node.send(std::move(call), bytes);
 }

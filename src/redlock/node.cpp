@@ -35,7 +35,7 @@ void HintInbox::open(const std::string& channel) {
 void HintInbox::lead(bool now) {
   redis::Connection* const inbox = inbox_.load();
   if (inbox != nullptr && !inbox->up() && commands_.up()) {
-    inbox->want_at(commands_.endpoint(), now);
+    inbox->want_at(commands_.destination().endpoint(), now);
   }
 }
 
@@ -188,11 +188,14 @@ void Node::connected(redis::Connection& connection) {
   }
   inbox_.follow(run_id);
   now_.server.store(server);
-  now_.generation.store(commands_.generation());
+  now_.generation.store(commands_.calls().generation());
   now_.usable.store(true);
   // A leader that polls the other servers does not know of this one yet.
   host_.changed(sources_.answers);
-  if (name_watch_) name_watch_->begin(connection.host(), connection.endpoint());
+  if (name_watch_) {
+    const redis::Destination& there = connection.destination();
+    name_watch_->begin(there.host(), there.endpoint());
+  }
   user_.up(*this);
 }
 

@@ -160,7 +160,8 @@ class Node final : private redis::Connection::User, private HintInbox::User {
     [[nodiscard]] bool pushes() const noexcept override { return false; }
     // Even if no caller waits for the answer any more: a vote that is taken back stands until then.
     [[nodiscard]] bool outstanding() const noexcept override {
-      return its_.up() && (its_.blocked() || (user_.awaits() && its_.outstanding()));
+      return its_.up() &&
+             (its_.pipeline().bytes().is_blocked() || (user_.awaits() && its_.outstanding()));
     }
     void gather() override { its_.gather(); }
     [[nodiscard]] bool gathering() const noexcept override { return its_.gathering(); }

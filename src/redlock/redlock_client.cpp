@@ -107,7 +107,7 @@ void Polling::give_back_the_rest() {
     const Instant now = parts_.now();
     return std::any_of(
         parts_.servers.nodes().begin(), parts_.servers.nodes().end(), [&](const auto& node) {
-          return node->usable() && (node->commands().awaits(takes_back) ||
+          return node->usable() && (node->commands().pipeline().awaits(takes_back) ||
                                     node->server().is_owed(now + (until - BootClock::now())));
         });
   };
@@ -250,7 +250,7 @@ void RedlockClient::no_answer(Node& node, const Call& call, const Failure& why, 
 
 // The server does not know the script. @return false: the call cannot be sent once more
 bool RedlockClient::send_whole(Node& node, Call call) {
-  node.commands().loaded().forget();
+  node.commands().calls().loaded().forget();
   call.whole = true;
   Server& server = node.server();
   if (is_of_exchange(call)) {

@@ -60,7 +60,7 @@ void Servers::begin(Roll& roll) const {
   roll.begin();
   for (const auto& node : nodes_) {
     const std::uint64_t generation =
-        node->commands().generation();  // first: it grows when one ends
+        node->commands().calls().generation();  // first: it grows when one ends
     roll.connected(node->commands().up() ? generation : 0);
   }
 }

@@ -118,16 +118,16 @@ TEST_F(RedisGenerations, OfAConnectionAreNotMixed) {
     redis::Call call = Driven::call(generation);
     return connection.send(call, driven.ping);
   };
-  const std::uint64_t first = connection.generation();
+  const std::uint64_t first = connection.calls().generation();
   ASSERT_EQ(send(first), Sent::sent);
   ASSERT_TRUE(driven.until([&] { return driven.user.answers == 1; }));
 
   connection.drop({Errc::unavailable, "broken"});
   ASSERT_TRUE(driven.comes_up(2));
-  EXPECT_GT(connection.generation(), first);
+  EXPECT_GT(connection.calls().generation(), first);
   EXPECT_EQ(send(first), Sent::refused) << "written for the connection before";
   EXPECT_FALSE(connection.outstanding());
-  EXPECT_EQ(send(connection.generation()), Sent::sent);
+  EXPECT_EQ(send(connection.calls().generation()), Sent::sent);
   EXPECT_TRUE(driven.until([&] { return driven.user.answers == 2; }));
   EXPECT_EQ(driven.user.lost, 0U);
 }
@@ -138,7 +138,7 @@ TEST_F(RedisGenerations, HaveNoCallWhoseBytesAreNot) {
   Driven driven(server().url());
   redis::Connection& connection = driven.connection;
   ASSERT_TRUE(driven.comes_up());
-  redis::Call call = Driven::call(connection.generation());
+  redis::Call call = Driven::call(connection.calls().generation());
   // So many no string can take, whatever memory there is.
   const std::string_view too_many(driven.ping.data(), std::string().max_size() + 1);
   EXPECT_THROW(static_cast<void>(connection.send(call, too_many)), std::length_error);
@@ -178,7 +178,7 @@ TEST_F(RedisGenerations, AreNotEndedByACallThatIsSentLate) {
   ASSERT_TRUE(driven.comes_up());
   static_cast<void>(proxy.freeze(true));
   redis::Call late = redis::Call::check(std::make_shared<Check>(), Clock::real()->now() - 2s);
-  late.generation = connection.generation();
+  late.generation = connection.calls().generation();
   ASSERT_EQ(connection.send(late, driven.ping), redis::Connection::Sent::sent);
   const Instant sent = Clock::real()->now();
   connection.ready(0, sent);
@@ -221,7 +221,7 @@ class RedisUntold : public RedisTest {
     std::string bytes;
     redis::append_command(bytes, std::array<std::string_view, 1>{"PING"});
     redis::Call call{.tag = tag,
-                     .generation = connection_->generation(),
+                     .generation = connection_->calls().generation(),
                      .operation = std::make_shared<Check>(),
                      .deadline = Clock::real()->now() + patience};
     return connection_->send(call, bytes);

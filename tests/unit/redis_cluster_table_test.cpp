@@ -56,7 +56,7 @@ class RedisClusterTableTest : public ::testing::Test {
   }
   Membership::Verdict answer(const std::string& host, std::uint16_t port, const NodeIds& nodes) {
     const Server& server = cluster_.at({.host = host, .port = port, .path = {}});
-    last_ = cluster_.judge(server, {.ranges = all_to(server.address()), .nodes = nodes});
+    last_ = cluster_.judge(server, {.ranges = all_to(server.identity().address()), .nodes = nodes});
     return last_.kind;
   }
   void agree() {
@@ -79,13 +79,14 @@ class RedisClusterTableTest : public ::testing::Test {
 };
 
 TEST_F(RedisClusterTableTest, EachSlotHasAServerFromTheBeginning) {
-  EXPECT_EQ(cluster_.server_of("a").address().text(), "seed-1:7001");
+  EXPECT_EQ(cluster_.server_of("a").identity().address().text(), "seed-1:7001");
   EXPECT_FALSE(cluster_.is_told(Instant::min()));
   const auto changed = cluster_.learn({{.first = 0, .last = 99, .master = address(1)},
                                        {.first = 100, .last = 100, .master = address(2)}});
   EXPECT_EQ(changed.count(), 101U);
   EXPECT_TRUE(cluster_.is_told(Instant::min()));
-  EXPECT_EQ(cluster_.server_of("a").address().text(), "seed-1:7001") << "a hole stays as it was";
+  EXPECT_EQ(cluster_.server_of("a").identity().address().text(), "seed-1:7001")
+      << "a hole stays as it was";
   EXPECT_TRUE(cluster_.moved(slot_of("a"), cluster_.at(address(1))));
   EXPECT_FALSE(cluster_.moved(slot_of("a"), cluster_.at(address(1)))) << "no news";
   EXPECT_EQ(cluster_.masters().size(), 3U);
@@ -115,7 +116,7 @@ TEST_F(RedisClusterTableTest, WhoHasLeftIsNotAskedWhoHasWhat) {
   for (int i = 0; i < 3; ++i) {
     const std::vector<Server*> whom = look();
     ASSERT_EQ(whom.size(), 1U);
-    asked.insert(whom.front()->address().text());
+    asked.insert(whom.front()->identity().address().text());
     cluster_.end_look(true, now_);
   }
   EXPECT_EQ(asked, (std::set<std::string>{"seed-1:7001", "seed-2:7002", address(99).text()}));

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// Which server an address leads to, as its connection for commands has found, and its time.
+#pragma once
+
+#include <mortise/clock.hpp>
+
+#include "base/address.hpp"
+#include "redis/greeting.hpp"
+#include "remote/server_clock.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <utility>
+
+namespace mortise::redis {
+
+/// @thread_safety every member may be called concurrently
+class ServerIdentity {
+ public:
+  /// @param clocks numbers the clocks of all servers of a client; outlives it
+  ServerIdentity(base::Address address, std::atomic<std::uint64_t>& clocks)
+      : address_(std::move(address)), clocks_(clocks) {}
+
+  [[nodiscard]] const base::Address& address() const noexcept { return address_; }
+  /// One start of a server.
+  struct Start {
+    std::string run_id{};
+    std::uint64_t clock = 0;
+  };
+  /// The connection for commands leads there.
+  void meet(const ServerFacts& facts, Instant now) {
+    time_.forget();
+    if (facts.time != 0) time_.read(now, remote::ServerTime(facts.time), now);
+    const std::lock_guard lock(mutex_);
+    const bool is_another = std::exchange(run_id_, facts.run_id) != facts.run_id;
+    // In one step: an inbox that finds its own server here is read by the clock of that server.
+    if (is_another) clock_.store(clocks_.fetch_add(1) + 1);
+  }
+  [[nodiscard]] Start start() const {
+    const std::lock_guard lock(mutex_);
+    return {run_id_, clock_.load()};
+  }
+  /// @return the number that tells its times from those of other servers, and of earlier starts.
+  [[nodiscard]] std::uint64_t clock() const noexcept { return clock_.load(); }
+  /// The time of that server, as an estimate.
+  [[nodiscard]] remote::ServerClock& time() noexcept { return time_; }
+  [[nodiscard]] const remote::ServerClock& time() const noexcept { return time_; }
+
+ private:
+  const base::Address address_;
+  std::atomic<std::uint64_t>& clocks_;
+  remote::ServerClock time_;
+  mutable std::mutex mutex_;
+  std::string run_id_;
+  std::atomic<std::uint64_t> clock_{0};
+};
+
+}  // namespace mortise::redis
