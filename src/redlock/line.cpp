@@ -142,7 +142,7 @@ remote::LineState Line::state_of(const Line& /*line*/) const noexcept {
   for (const auto& node : shared_.nodes) {
     if (!leads_here(*node)) continue;
     state.connection = any_connection;
-    state.has_room = state.has_room && node->commands().has_room();
+    state.has_room = state.has_room && node->commands().calls().has_room();
   }
   return state;
 }

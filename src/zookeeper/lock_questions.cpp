@@ -116,7 +116,9 @@ class ForcedRelease final : public Question {
  public:
   using Question::Question;
 
-  [[nodiscard]] remote::Purpose purpose() const noexcept override { return remote::Purpose::force; }
+  [[nodiscard]] remote::Purpose purpose() const noexcept override {
+    return remote::Purpose::release;
+  }
 
  protected:
   [[nodiscard]] bool begin(Session& session) override {
