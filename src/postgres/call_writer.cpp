@@ -45,9 +45,8 @@ bool CallWriter::send(Pool& pool, Flight& call) {
     if (call.kind == Call::Kind::acquire) call.acquisition().sent(call.asked);
     // Another thread may have begun to notify there since it was chosen. Or what the call was to
     // follow was answered, whose reader has seen nothing wait.
-    if (pool.may_go_elsewhere(call, chosen) && !base::mutant("postgres.overtaken_by_notify") &&
-        !parts_.polling->is_closed()) {
-      relieve();
+    if (pool.may_go_elsewhere(call, chosen) && !base::mutant("postgres.overtaken_by_notify")) {
+      held_up();
     }
     return true;
   }
@@ -92,6 +91,11 @@ void CallWriter::relieve() const {
   // All of them first: a name's calls go the way of those that are counted.
   for (Flight& call : waiting) not_sent(call);
   parts_.exchange->send_again(std::move(waiting));
+}
+
+void CallWriter::held_up() const {
+  if (parts_.polling->is_closed() || base::mutant("postgres.held_up_behind_notify")) return;
+  relieve();
 }
 
 void CallWriter::note_lost(const Pool& /*pool*/, Flight& call) noexcept {

@@ -32,6 +32,8 @@ class CallWriter final : public Exchange::Store {
   void not_sent(Flight& call) const;
   /// A connection has calls behind a notification that may take long: they go by another one.
   void relieve() const;
+  /// The same, if it has to be done now, while that connection is up.
+  void held_up() const;
 
  private:
   [[nodiscard]] bool admit(const Call& call) const;

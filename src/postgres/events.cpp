@@ -38,11 +38,6 @@ void Events::answered(Flight& call, const Result& result) {
   answers_.answered(call, result);
 }
 
-void Events::held_up() {
-  if (parts_.polling->is_closed() || base::mutant("postgres.held_up_behind_notify")) return;
-  writer_.relieve();
-}
-
 void Events::replaced() {
   parts_.pool->request(Connection::Request::if_outdated);
   parts_.listener->request(Connection::Request::if_outdated);

@@ -23,7 +23,7 @@ class Events final : public Connection::User {
     return writer_.is_withdrawn(call);
   }
   void dismissed(Flight& call) override { writer_.not_sent(call); }
-  void held_up() override;
+  void held_up() override { writer_.held_up(); }
   void replaced() override;
   void notified(const std::string& payload) override;
   void stuck(const ServerError& why, Flights unanswered, Flights unsent) override;
