@@ -55,7 +55,6 @@ void Answers::answered(const Call& call, const Result& result) {
 }
 
 void Answers::answered_late(const Call& call, const Result* result) {
-  if (result == nullptr && base::mutant("postgres.late_refusals_are_no_answers")) return;
   // Even if a caller has cancelled it: until it is answered no other one is sent.
   if (call.kind == Call::Kind::wake) return wake(call);
   if (call.kind != Call::Kind::acquire || result == nullptr) return;
