@@ -42,12 +42,11 @@ void note_sent(const Call& call, Operation& operation) {
 
 }  // namespace
 
-// Wanted first: see Server::detach().
+// First it wants the connection: see Server::detach(). The reason needs memory.
 Failure CallWriter::want(Server& server, bool now) {
-  Failure why = server.why_down();
   server.commands().want(now);
   parts_.polling->attach(server);
-  return why;
+  return server.why_down();
 }
 
 bool CallWriter::send(Server& server, Call& call) {

@@ -118,7 +118,8 @@ class Exchange {
     /// @return the line by which a call goes, as things are now.
     [[nodiscard]] virtual Line& line_of(const Call& call) = 0;
     [[nodiscard]] virtual LineState state_of(const Line& line) const noexcept = 0;
-    /// Has it connect. @param now true: without waiting for the back-off to pass
+    /// Has it connect, even if there is no memory for the result.
+    /// @param now true: without waiting for the back-off to pass
     /// @return why there is no connection; none = there is, or that is not known
     virtual Failure want(Line& line, bool now) = 0;
     /// Encodes and writes a call. @return false: there is no connection, and nothing was done
