@@ -118,7 +118,9 @@ TEST(NameLookups, ShortLivedQuestionsLeaveNoThreadsBehind) {
   std::thread([] {}).join();  // a thread sanitizer has one of its own from then on
   const std::ptrdiff_t before = threads_now();
   for (std::size_t i = 0; i < 300; ++i) NameQuestion(lookups).ask(dead(i), -1);
-  EXPECT_LE(threads_now() - before, static_cast<std::ptrdiff_t>(NameLookups::most_threads));
+  // The kernel may still count a thread that has just ended. Lookups that hang do not end.
+  constexpr auto most = static_cast<std::ptrdiff_t>(NameLookups::most_threads);
+  EXPECT_TRUE(eventually([&] { return threads_now() - before <= most; }));
   service.let_go();
   EXPECT_TRUE(eventually([&] { return threads_now() <= before; })) << "threads end";
   std::size_t asked = 0;
