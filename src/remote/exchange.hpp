@@ -339,12 +339,13 @@ class Exchange {
     if (!base::mutant("postgres.repeats_each_copy")) calls = one_of_each(std::move(calls));
     const bool failed =
         !each(std::move(calls), [&](Calls& one) { leave_behind(one, why, final, was_up); });
-    // Of several connections another one may be up, which has sent all that waits.
-    const bool is_up = store_.state_of(line).connection != 0;
-    each_of([&] { is_up ? look(clock_->now(), true) : tell_undecided(line, why, final); });
+    // Of several connections another one may be up, which has sent all that waits. A server that is
+    // up while the routes are not known has sent nothing.
+    const bool may_leave = store_.state_of(line).may_leave(Purpose::take, *routes_);
+    each_of([&] { may_leave ? look(clock_->now(), true) : tell_undecided(line, why, final); });
     // Behind what waits for it by now.
     if (is_any_route) each_of([&] { routes_->lost_route(line); });
-    if (failed || each_of.failed() || (!is_up && courses_.may_any_be_pending(clock_->now()))) {
+    if (failed || each_of.failed() || (!may_leave && courses_.may_any_be_pending(clock_->now()))) {
       static_cast<void>(store_.want(line, false));
     }
     each_of.finish();

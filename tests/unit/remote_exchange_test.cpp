@@ -582,6 +582,21 @@ TEST_F(RemoteExchange, SendsWhatWasLostByAnotherConnectionAtOnce) {
   EXPECT_FALSE(waits->in_trouble()) << "it was asked for by the other one";
 }
 
+// The servers of a URL are up, and belong to two clusters: nothing may be sent to either.
+TEST_F(RemoteExchange, FailsAttemptsIfItIsFoundThatNoLineIsTheirs) {
+  store_.settled = false;
+  way_.is_up = true;
+  const auto waits = attempt_of(1);
+  const auto question = std::make_shared<Inspection>("a");
+  exchange_.ask(waits);
+  exchange_.submit({.operation = question, .kind = Purpose::question});
+  lose_a_request(attempt_of(2), 0s);
+  exchange_.lost(way_, {Errc::misconfigured, "two clusters"}, true, false, {});
+  EXPECT_EQ(waits->failure().code, Errc::misconfigured);
+  EXPECT_EQ(question->failure().code, Errc::misconfigured);
+  EXPECT_EQ(store_.take_sent(), "");
+}
+
 TEST_F(RemoteExchange, SendsAgainWhatWasMisreadIfItFrees) {
   const auto release = std::make_shared<Release>(HoldId{});
   const auto question = std::make_shared<Inspection>("a");
