@@ -56,6 +56,9 @@ constexpr std::chrono::seconds astray_again{1};
 // Of the time that close() may take.
 constexpr std::chrono::milliseconds patience_at_the_end{750};
 constexpr std::chrono::milliseconds a_look{5};
+// What is sent later than that before the end is not answered in time. What was refused is sent
+// again within half a second, and is.
+constexpr std::chrono::milliseconds an_answer{150};
 
 }  // namespace
 
@@ -104,12 +107,12 @@ void Polling::give_back_the_rest() {
   if (!is_begun_.load()) return;
   const Instant until = BootClock::now() + patience_at_the_end;
   const auto is_any_pending = [&] {
-    const Instant now = parts_.now();
-    return std::any_of(
-        parts_.servers.nodes().begin(), parts_.servers.nodes().end(), [&](const auto& node) {
-          return node->usable() && (node->commands().pipeline().awaits(takes_back) ||
-                                    node->server().is_owed(now + (until - BootClock::now())));
-        });
+    const Instant in_time = parts_.now() + (until - BootClock::now()) - an_answer;
+    return std::any_of(parts_.servers.nodes().begin(), parts_.servers.nodes().end(),
+                       [&](const auto& node) {
+                         return node->usable() && (node->commands().pipeline().awaits(takes_back) ||
+                                                   node->server().is_owed(in_time));
+                       });
   };
   std::vector<Source*> sources{this};
   for (const auto& node : parts_.servers.nodes()) node->add_sources(sources);
