@@ -112,7 +112,7 @@ void Answers::release(const Call& call, const Result& result) {
   // By a copy that was not answered, or by a commit that was in doubt.
   const bool before = outcome != ReleaseOutcome::locked &&
                       (parts_.attempts.released(release.hold()) || call.executed);
-  // The copy of which no answer came may have said that others wait.
+  // The unanswered copy may have reported that other clients wait.
   const bool untold =
       before && (outcome == ReleaseOutcome::freed_before || outcome == ReleaseOutcome::stands);
   // First: a program may end as soon as it is answered.
@@ -137,7 +137,8 @@ void Answers::complete(const Call& call, ReleaseOutcome outcome, bool before) {
     case ReleaseOutcome::lapsed_for_others: return release.answered(Released::was_lost);
     case ReleaseOutcome::stands:
     case ReleaseOutcome::stands_for_others:
-      // What stands instead is that one; of the same state it would have been confirmed.
+      // Another outcome is recorded. If its state were the same, the server would have confirmed
+      // it.
       if (writes_itself && conclusion->written->state != conclusion->state) return release.stands();
       return release.failed(
           {Errc::in_doubt, parts_.where() + ": another outcome of the run is recorded"});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The names that were freed and whose waiters are still to be notified. A NOTIFY waits at commit
-// for all others of the server, so one request at a time tells of all names that came in the
-// meantime.
+// The freed names whose waiters are still to be notified. At commit, a NOTIFY waits for all other
+// notifications of the server. So one request at a time notifies the waiters of all names that came
+// in the meantime.
 #pragma once
 
 #include <mortise/operation.hpp>
@@ -30,8 +30,8 @@ class Bell {
  public:
   using Names = std::set<Freed>;
 
-  /// Notifies those who wait for some names. No caller waits for the answer. If a request ends
-  /// without `told()`, wherever that is, the next one has its names.
+  /// Notifies the waiters of some names. No caller waits for the answer. If a request ends without
+  /// `told()`, the next request has its names.
   class Wake final : public Operation {
    public:
     explicit Wake(Bell& bell) : bell_(bell) {}

@@ -62,7 +62,7 @@ struct Call {
     write,   ///< check: the second statement, which writes what a lock would
     written  ///< check: whether another check has written that, while `write` finds it locked
   };
-  /// What the earlier statements of the call have found.
+  /// The results of the earlier statements of the call.
   struct SoFar {
     std::int64_t forgets = 0;  ///< recall: see `Recalled::what()`; 0 = it looks first
     unsigned forgotten = 0;    ///< recall: how often it may have forgotten that

@@ -66,10 +66,10 @@ bool CallWriter::admit(const Call& call) const {
   return call.kind != Call::Kind::acquire || parts_.attempts.asked(call.attempt());
 }
 
-// Two threads may ask for one attempt, one of them late: behind the release of what the other one
-// was granted, or behind a cancel, its request would make an orphaned grant.
+// Two threads may ask for one attempt, one of them late. If the late request left after the release
+// of the other thread's grant, or after a cancel, it would make an orphaned grant.
 bool CallWriter::is_withdrawn(const Call& call) const {
-  // What may have been granted already is asked for until an answer counts.
+  // An attempt that may have been granted already asks again until an answer counts.
   if (call.kind != Call::Kind::acquire || call.executed) return false;
   return call.operation->done() || parts_.attempts.is_withdrawn(call.attempt());
 }
@@ -225,10 +225,10 @@ bool CallWriter::is_notified(const Acquisition& wanted) const {
   const Acquisition::Request& request = wanted.request();
   if (!request.wait || parts_.attempts.asks_last(request.attempt)) return false;
   const bool may_hear = parts_.listener->may_hear();
-  // A waiter in a queue must hear when its turn comes. If no waiter can, all look by time.
+  // A waiter in a queue must be notified when its turn comes. If no waiter can, all look by time.
   if (parts_.settings.fair) return parts_.listener->listens() || !may_hear;
-  // Readers know nothing of a writer that looks by time, unless its request says so. Otherwise one
-  // reader joins the other, and the writer never has its turn.
+  // Readers do not know of a writer that looks by time, unless its request reports it. Otherwise
+  // one reader after the other joins, and the writer never has its turn.
   const std::optional<Holder> holder = may_hear ? std::nullopt : wanted.holder();
   return may_hear || (request.mode == Mode::exclusive && holder && holder->mode == Mode::shared &&
                       !base::mutant("postgres.readers_overtake_who_looks_by_time"));

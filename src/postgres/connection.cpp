@@ -280,7 +280,7 @@ Connection::Sent Connection::send(Flights& one, Arguments arguments) {
 /// @param is_alone its only call has not waited
 void Connection::go_on_locked(Instant now, bool is_alone, Flights& dismissed) {
   if (waves_.may_send(now)) {
-    // What waited may be wanted no more: in front of it goes the release of what it once asked for.
+    // A waiting call may no longer be wanted. Then a release of its attempt is ahead of it.
     if (!is_alone) {
       dismissed = waves_.take_waiting([this](const Flight& each) { return user_.withdrawn(each); });
     }
@@ -360,7 +360,7 @@ void Connection::receive() {
   for (const std::string& payload : news) each([&] { user_.notified(payload); });
   if (is_up_again) each([&] { user_.connected(*this); });
   each.finish();
-  // Not before the user has heard the answers: what had to follow those may have come by now.
+  // Only after the user has the answers: by now it may have sent the calls that had to follow them.
   if (shown_.load.load() < 2 || link_.is_broken()) return;
   {
     const std::lock_guard lock(mutex_);
@@ -377,9 +377,9 @@ void Connection::report(Flights done, bool is_late) {
   while (!done.empty()) {
     Flight& flight = done.front();
     bool is_told = false;
-    // Apart: what there is no memory for here must not keep an answer from counting as one. A
-    // primary that takes no writes any more answers, too: it was passed on by plan, or a pooler in
-    // front of it has met it again as a standby. Nothing else ends this connection.
+    // A step of its own: if memory is short here, the answer still counts. A primary that no longer
+    // takes writes answers as well. It was demoted by plan, or a pooler in front of it has met it
+    // again as a standby. No other event ends this connection.
     each([&] {
       if (!flight.result || flight.result->kind() != Result::Kind::error) return;
       ServerError error = server_error(route_.where(), flight.result->error());
@@ -390,7 +390,7 @@ void Connection::report(Flights done, bool is_late) {
       is_late ? user_.answered_late(flight, result) : user_.answered(flight, *result);
       is_told = true;
     });
-    // What was late counts as unanswered already.
+    // A late call counts as unanswered already.
     is_told || is_late ? done.pop_front() : left.splice(left.end(), done, done.begin());
   }
   if (!left.empty()) {
@@ -410,7 +410,7 @@ void Connection::drop(const ServerError& why) {
   {
     const std::lock_guard lock(mutex_);
     is_under_way = !waves_.is_idle();
-    // What were left behind would take the answers of the next connection for its own.
+    // A call that stayed here would take the answer of the next connection for its own.
     unanswered = waves_.end(shown_.is_stuck.exchange(false));
     link_.drop(now);
     shown_.load.store(0);

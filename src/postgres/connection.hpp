@@ -57,8 +57,7 @@ class Connection final : public base::TunedSource {
     [[nodiscard]] virtual bool withdrawn(const Call& call) const = 0;
     /// A call that had to wait for others was withdrawn in the meantime.
     virtual void dismissed(Flight& call) = 0;
-    /// What waits for the next wave has nothing in front of it but a notification, which may take
-    /// long.
+    /// Only a notification, which may take long, is ahead of the calls that wait for the next wave.
     virtual void held_up() = 0;
     /// A server was met that has taken the place of those before.
     virtual void replaced() = 0;
@@ -77,7 +76,7 @@ class Connection final : public base::TunedSource {
 
   /// Has it connect, and stay so. @param now true: without waiting for the back-off to pass
   void want(bool now = false);
-  /// What has to be done to it soon, by the thread in the reader's role.
+  /// A step that the thread in the reader's role must take soon.
   enum class Request : char {
     look,        ///< it may be broken, although no reply is awaited
     retire,      ///< close it without a word to its user, unless something is under way
@@ -96,7 +95,7 @@ class Connection final : public base::TunedSource {
   /// Gives back what waits for a wave, and was not sent.
   [[nodiscard]] Flights take_waiting() noexcept;
 
-  /// What other threads may know of it without its mutex.
+  /// The state that other threads may read without the mutex.
   struct Shown {
     std::atomic<int> descriptor{-1};
     std::atomic<short> interest{0};

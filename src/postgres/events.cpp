@@ -13,7 +13,7 @@
 namespace mortise::postgres {
 namespace {
 
-// What a notification about a key begins with: see tell_run() of once_conclude.sql.
+// The beginning of a notification about a key: see tell_run() of once_conclude.sql.
 constexpr std::string_view of_a_key = "key ";
 // The same of a semaphore: see tell() of share.sql.
 constexpr std::string_view of_a_permit = "permit ";
@@ -89,11 +89,12 @@ void Events::answered_late(const Call& call, const Result* result) {
 void Events::dropped(Connection& connection, const ServerError& why, bool was_up,
                      Flights unanswered) {
   if (parts_.polling->is_closed()) return;
-  // What is stuck may go on, and is watched as before.
+  // Stuck connections may go on, and are watched as before.
   if (!parts_.pool->stands()) parts_.polling->names().end();
   if (parts_.pool->has(connection)) return lost(why, was_up, std::move(unanswered));
   parts_.listener->lost(why);
-  // Whatever broke it may have broken the others, at which no thread may be looking.
+  // The other connections may have broken for the same reason, and no thread may be looking at
+  // them.
   if (was_up) parts_.pool->request(Connection::Request::look);
 }
 

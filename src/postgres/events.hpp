@@ -31,7 +31,7 @@ class Events final : public Connection::User {
   void dropped(Connection& connection, const ServerError& why, bool was_up,
                Flights unanswered) override;
 
-  /// The names of servers lead elsewhere: what is held at the old one is lost, if the new one does
+  /// The names of servers lead elsewhere. A hold at the old server is lost if the new server does
   /// not know it.
   void name_moved();
 

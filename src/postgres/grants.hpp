@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the server answers about an attempt: a grant, a place behind others, or its end.
+// The server's answers about an attempt: a grant, a place behind others, or the end of the attempt.
 #pragma once
 
 #include "postgres/answer.hpp"

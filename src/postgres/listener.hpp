@@ -18,11 +18,11 @@ namespace mortise::postgres {
 /// @thread_safety every member may be called concurrently
 class Listener {
  public:
-  /// Whether the server tells of releases.
+  /// Whether the server can notify this client of releases.
   enum class Hearing : char { unknown, pooled, possible };
   using Make = std::function<std::unique_ptr<Connection>(std::string listen)>;
 
-  /// @return what the URL says of it.
+  /// @return the answer of the URL alone.
   [[nodiscard]] static Hearing hearing_by(const Settings& settings) noexcept;
 
   /// @param parts outlive it

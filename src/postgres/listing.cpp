@@ -31,7 +31,8 @@ std::chrono::milliseconds milliseconds(std::int64_t microseconds) {
   return std::chrono::milliseconds(microseconds / 1000);
 }
 
-/// What bytes of the server tell, one after the other. Behind the end: zeros, and it is no good.
+/// Reads the bytes of the server one after the other. Behind the end it reads zeros, and the result
+/// is invalid.
 class Words {
  public:
   explicit Words(std::string_view bytes) : left_(bytes) {}
@@ -124,7 +125,7 @@ std::optional<NameQueue> queue_of(const Result& result, std::size_t most, bool k
     queue.waiters.push_back(waiter_entry(waits));
   }
   if (!holders.good() || !waits.good()) return std::nullopt;
-  // Who waits without a ticket is not counted.
+  // A waiter without a ticket is not counted.
   if (keeps_queues || *waiters > 0) queue.waiters_in_all = static_cast<std::size_t>(*waiters);
   return queue;
 }

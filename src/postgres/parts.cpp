@@ -20,7 +20,7 @@ std::chrono::nanoseconds next_look(unsigned in_vain) {
   const auto longest =
       std::min<std::chrono::nanoseconds>(longest_look, first_look * (1U << std::min(in_vain, 10U)));
   if (base::mutant("postgres.look_in_step")) return longest;
-  // In the upper half, or those who met at the row meet there again.
+  // In the upper half of the time. Otherwise clients that met at the row meet there again.
   const double part = 0.5 + base::SplitMix(base::random_bits()).unit() / 2;
   return std::chrono::nanoseconds(
       static_cast<std::int64_t>(part * static_cast<double>(longest.count())));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the parts of a client's PostgreSQL backend share.
+// The common state of the parts of a client's PostgreSQL backend.
 #pragma once
 
 #include <mortise/backend.hpp>
@@ -53,10 +53,10 @@ struct Parts {
   void ask(const std::shared_ptr<Acquisition>& operation) const;
   /// It found its row locked: it comes again soon, and then ever later.
   void again_soon(const Call& call) const;
-  /// Releases a hold that no caller has. What the attempt may hold by another grant stays.
+  /// Releases a hold that no caller has. The attempt may keep a hold of another grant.
   void give_back(const Acquisition& operation, std::uint64_t number) const;
-  /// Has those who wait for a name notified. Nothing depends on that: if there is no memory for it,
-  /// they look by time.
+  /// Notifies the waiters of a name. No promise depends on that: without memory for it, the waiters
+  /// look by time.
   void ring(Mode mode, const std::string& name) const noexcept;
   /// The same for all names that were freed since the last request.
   void ring_for_the_rest() const;

@@ -30,7 +30,7 @@ class Polling final : private Source {
   void begin();
   /// The alarm is due earlier than before: a thread that sleeps until then has to know.
   void sooner() { parts_.host.changed(*this); }
-  /// What has become idle or stuck by then is looked at in a while.
+  /// Looks, after a while, for connections that have become idle or stuck by then.
   void tidy_later();
 
   /// Watches the names of servers.

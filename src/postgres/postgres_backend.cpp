@@ -34,7 +34,8 @@ Capabilities PostgresBackend::capabilities() const {
                                                                 : Support::yes,
           .one_wake = fair,
           .survives_restart = Support::yes,
-          // With synchronous replication; the server does not tell what its standbys are for.
+          // With synchronous replication; but the server does not report the purpose of its
+          // standbys.
           .survives_failover = Support::unknown,
           .shared_mode = Support::yes,
           .permits = Support::yes,
@@ -147,20 +148,20 @@ void PostgresBackend::stop() noexcept {
   if (client_->polling.close()) end_all();
 }
 
-// What is taken back after its call has ended, or may have to be: another copy of a request may be
-// granted the lock later.
+// Some attempts are taken back after their calls have ended, or may have to be: another copy of a
+// request may be granted the lock later.
 bool PostgresBackend::is_any_pending() {
-  // A waiter in another client is notified by no one else of what was freed just now. A request
-  // that has left the server executes without this client, however long its NOTIFY takes.
+  // Only this client notifies the waiters of other clients of a name that it has just freed. If the
+  // request has left, the server executes it without this client, however long its NOTIFY takes.
   const Instant now = parts().now();
   return client_->exchange.waiting().is_any_awaited() ||
          (client_->bell.keeps_some() && client_->pool.up()) || client_->pool.delays_close() ||
          client_->attempts.any_taken_back() || client_->attempts.is_any_pending(now, now);
 }
 
-// close() waits for what callers free, and for what the library takes back for them. The library
-// does not know of the rest, and it would keep a name from all clients until its lease has ended.
-// No thread of the library reads the answers any more.
+// close() waits for the releases of callers, and for the attempts that the client takes back by
+// itself. The library does not know of the latter, and they would keep a name from all clients
+// until their leases end. No thread of the library reads the answers any more.
 void PostgresBackend::give_back_the_rest() {
   if (base::mutant("postgres.close_leaves_the_outbox")) return;
   client_->attempts.hurry(parts().now());

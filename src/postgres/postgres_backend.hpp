@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The backend of one PostgreSQL database: what the library asks for, as calls of statements.
+// The backend of one PostgreSQL database: turns the requests of the library into calls of
+// statements.
 #pragma once
 
 #include <mortise/backend.hpp>

@@ -15,8 +15,8 @@ constexpr std::size_t most_together = 64;
 // A wave that is under way for so long is worth a second one behind it, but not a third: each may
 // cost the server a flush, one after the other.
 constexpr std::chrono::milliseconds long_way{1};
-// A notification waits at commit for all others of the server. What comes in the meantime waits for
-// another connection, for so long from then on.
+// At commit, a notification waits for all other notifications of the server. For this time, calls
+// that come in the meantime wait for another connection.
 constexpr std::chrono::milliseconds while_it_notifies{500};
 // A server that answered so lately still stands.
 constexpr std::chrono::milliseconds fresh{1};
@@ -55,7 +55,7 @@ bool Waves::send(Instant now) {
       good = send_together(together) && good;
     }
     Flights alone = take_out(Together::none);
-    // What is behind a notification waits as long as that does.
+    // A call behind a notification waits as long as the notification does.
     const auto notifies_later = [](const Flight& each, const Flight& other) {
       return !is_notification(each) && is_notification(other);
     };
@@ -103,7 +103,8 @@ bool Waves::prepare_keys() {
   return good && pq_->run("SELECT 1") && pq_->end_transaction();
 }
 
-/// Takes what may share a transaction of that kind out of the queue; of none: what may share none.
+/// Takes the calls that may share a transaction of that kind out of the queue; of kind `none`, the
+/// calls that share none.
 Flights Waves::take_out(Together kind) {
   Flights out;
   for (auto each = queued_.begin(); each != queued_.end() && out.size() < most_together;) {
@@ -161,7 +162,7 @@ bool Waves::waits_for_a_notification() const noexcept {
 }
 
 Instant Waves::deadline() const noexcept {
-  // Not of the first alone, which may have more patience than what waits behind it.
+  // Of all calls: the first one may have more patience than a call behind it.
   Instant first = never;
   for (const Flight& flight : flights_) {
     first = std::min(first, peer_.round_trips.dead_at(flight.deadline, flight.passage.left));
@@ -177,7 +178,7 @@ Instant Waves::due() const noexcept {
 
 bool Waves::receive(bool is_late, Flights& done) {
   bool good = (!pq_->blocked() || pq_->flush()) && pq_->receive();
-  // What has arrived before the end counts.
+  // A result that arrived before the end counts.
   while (std::optional<Result> result = pq_->next()) {
     good = take(std::move(*result), is_late, done) && good;
   }
@@ -201,7 +202,7 @@ void Waves::heard(const Flights& done, bool is_late, Instant now) noexcept {
   }
 }
 
-/// @return false: that is no result of what was sent
+/// @return false: the result belongs to no statement that was sent
 bool Waves::take(Result result, bool is_late, Flights& done) {
   if (flights_.empty()) return false;
   const std::size_t together = flights_.front().together;
@@ -235,9 +236,9 @@ void Waves::take_transaction(bool is_late, Flights& done) {
     keys_ = failed ? Prepared::no : Prepared::yes;
     return;
   }
-  // Committed here, and perhaps nowhere else: it is no answer. The same statements are, once a
-  // standby has what they say: they find what they did, and their commit waits again.
-  // A release waits for no standby, and is no promise.
+  // The statements are committed at this server, and perhaps at no standby, so this is not an
+  // answer. They are sent again, find their own effects, and their commit waits for a standby
+  // again. A release waits for no standby, because it promises nothing.
   const bool in_doubt = pq_->commit_in_doubt() && !failed &&
                         over.front().kind != Call::Kind::release &&
                         !base::mutant("postgres.cancelled_wait_counts_as_commit");
@@ -252,7 +253,7 @@ void Waves::take_transaction(bool is_late, Flights& done) {
     queued_.splice(queued_.begin(), over);
     return;
   }
-  // What is late was asked once more elsewhere, long ago.
+  // A late call was sent again by another connection long ago.
   if (is_late && failed) {
     for (Flight& each : over) each.result.reset();
   }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // The statements of one connection: those that are under way, and those that wait for them.
 //
-// They go in waves: what is asked for while a wave is under way leaves together when that has come
-// back, or, if the server is far away, after a moment. The releases of a wave are one transaction,
-// its takes and conclusions another one, so that many cost one flush of the server's log; each
-// other statement has a transaction of its own. A statement that fails takes its transaction with
-// it: the others of it are sent once more, each alone.
+// They leave in waves. The calls that come while a wave is under way leave together when that wave
+// has its answers, or, if the server is far away, after a moment. The releases of a wave are one
+// transaction, and its takes and conclusions another one. So many calls cost one flush of the
+// server's log. Each other statement has a transaction of its own. If a statement fails, its
+// transaction fails. Then the other statements of that transaction are sent once more, each alone.
 #pragma once
 
 #include "postgres/flight.hpp"
@@ -93,7 +93,7 @@ class Waves {
   /// The connection ends. @param is_late its calls under way count as unanswered already
   /// @return all others
   [[nodiscard]] Flights end(bool is_late) noexcept;
-  /// @return the server's last words, if they say why the connection ends.
+  /// @return the server's last words, if they contain the reason why the connection ends.
   [[nodiscard]] std::optional<ServerError> last_words(const std::string& where) const;
 
  private:

@@ -18,8 +18,8 @@ constexpr std::chrono::milliseconds longest_courtesy{250};
 
 }  // namespace
 
-// If a queue at the server says whose turn it is there is no need to. Whether this client hears of
-// releases says nothing of the others: those of whom the server speaks do.
+// A queue at the server decides whose turn it is, so a client need not give way. The server reports
+// whether other clients wait. Whether this client gets notifications shows nothing about them.
 bool Yields::is_contested(const HoldId& hold) const {
   if (!is_lock(hold.mode) || base::mutant("postgres.keeps_the_turn")) return false;
   const bool deaf = parts_.listener->hearing() == Listener::Hearing::pooled;
@@ -27,14 +27,14 @@ bool Yields::is_contested(const HoldId& hold) const {
   return !parts_.settings.fair && contested_.has(hold.name);
 }
 
-// Other clients are notified in a transaction of its own, behind the release. What this client asks
-// for right behind that would have the lock again by then, turn after turn, and no client would be
-// notified of anything. Nor may it ask when it hears of the release itself: a client that is a
-// little nearer to the server than the others would win every time.
+// A transaction of its own, behind the release, notifies the other clients. If this client asked
+// right behind the release, it would have the lock again by then. That would happen turn after
+// turn, and the other clients would never get it. Nor may this client ask when it is notified of
+// the release itself. A client a little nearer to the server than the others would win every time.
 bool Yields::give_way(const Release& release) {
   const std::shared_ptr<Acquisition>& successor = release.successor();
   if (!successor || !is_contested(release.hold())) return false;
-  // Before the release is sent, whose answer says when.
+  // Before the release is sent, because the answer to the release sets the moment.
   if (parts_.attempts.give_way(successor)) ask_at(successor, parts_.now() + longest_courtesy);
   return true;
 }

@@ -60,7 +60,7 @@ void ConnectionLife::go_on(Instant now) {
     case State::resolving: come_closer(now); break;
     case State::connecting:
       come_closer(now);
-      // What the server says before it hangs up is read before that is believed.
+      // A server may send an error before it closes the connection. The error is read first.
       if (link_.is_broken() && link_.state() == State::greeting) return;
       break;
     case State::greeting:

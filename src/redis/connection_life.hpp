@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How a connection comes and goes, and what comes by it: what the thread with the reader's role
-// does.
+// The steps of a connection in the reader's role: it is made, reads its replies, and ends.
 #pragma once
 
 #include <mortise/backend.hpp>
@@ -25,7 +24,7 @@ namespace mortise::redis {
 
 class Connection;
 
-/// Whom a connection tells.
+/// Receives the events of a connection.
 class ConnectionUser : public Pipeline::User {
  public:
   /// The server is acceptable by itself; nothing but the greeting was sent. May drop it.
@@ -34,12 +33,12 @@ class ConnectionUser : public Pipeline::User {
   virtual void connected(Connection& connection) = 0;
   /// The reply to the oldest call.
   virtual void answered(const Call& call, const Reply& reply) = 0;
-  /// `due()` or `interest()` is another one: to be told to the host, in the name of whatever the
-  /// user has attached to it for this connection. Any thread, under no mutex of the connection.
+  /// `due()` or `interest()` has changed. Notify the host, in the name of the object that the user
+  /// has attached to it for this connection. Any thread calls it, under no mutex of the connection.
   virtual void changed(Connection& connection) = 0;
-  /// Something that nobody asked for (an inbox).
+  /// A message that answers no call (an inbox).
   virtual void pushed(const Reply& message) = 0;
-  /// It broke, or could not be made. What was not answered may or may not have been executed.
+  /// It broke, or could not be made. The server may have executed the unanswered calls or not.
   virtual void dropped(Connection& connection, const Failure& why, bool was_up,
                        std::list<Call> unanswered) = 0;
 };
@@ -49,7 +48,7 @@ class ConnectionUser : public Pipeline::User {
 /// @thread_safety one thread at a time, except for `approach()` and `is_inbox()`
 class ConnectionLife {
  public:
-  /// What other threads use as well.
+  /// The state that other threads use as well.
   struct Shared {
     Destination& destination;
     remote::Link& link;

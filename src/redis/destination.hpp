@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where a connection leads.
+// The server that a connection leads to.
 #pragma once
 
 #include "base/endpoint.hpp"

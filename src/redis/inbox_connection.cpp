@@ -119,8 +119,8 @@ void InboxConnection::pushed(const Reply& message) { user_.pushed(server_, messa
 void InboxConnection::dropped(Connection& /*connection*/, const Failure& why, bool was_up,
                               std::list<Call> /*unanswered*/) {
   if (server_.has_ended()) return;
-  // Whoever may publish can send rubbish to an inbox: that costs the connection, not the waiters,
-  // who ask again.
+  // Any client with the permission to publish can send an invalid message to an inbox. That costs
+  // the connection. The waiters ask again.
   const bool for_good = remote::is_final(why) && why.code != Errc::protocol;
   state_.goes_down();
   if (names_) names_->forget();
@@ -128,7 +128,7 @@ void InboxConnection::dropped(Connection& /*connection*/, const Failure& why, bo
   state_.decide();
   lead(false);  // whatever fails below: without one no waiter joins a queue
   user_.lost_inbox(server_, why, for_good);
-  // Whatever broke it may have broken the other connection, at which no thread may be looking.
+  // The other connection may have broken for the same reason, and no thread may be looking at it.
   if (was_up) server_.commands().suspect();
 }
 

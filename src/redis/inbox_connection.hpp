@@ -21,10 +21,10 @@ namespace mortise::redis {
 class Server;
 class ServerUser;
 
-/// It must lead to the same start of the same server as the connection for commands: one of them
-/// must not tell of a grant of a server that the other one has not met. So it follows that
-/// connection to where it leads.
-/// @thread_safety every member may be called concurrently, except if it says otherwise
+/// It must lead to the same start of the same server as the connection for commands. Otherwise a
+/// push could report a grant of a server that the other connection has not met. So it follows that
+/// connection to its server.
+/// @thread_safety every member may be called concurrently, except if its comment names a limit
 class InboxConnection final : private Connection::User {
  public:
   /// Makes the connection for that channel.

@@ -20,7 +20,7 @@ Pipeline::Sending Pipeline::send(Call* call, std::string_view bytes) {
     if (call != nullptr && call->generation != calls_.generation()) {
       return {.sent = Sent::refused};
     }
-    // Room first: what is admitted is noted as asked for, and has to be.
+    // Make room first: the user counts an admitted call as sent, so the call must leave.
     bytes_.make_room(bytes.size());
     if (call != nullptr) {
       calls_.make_room();

@@ -22,9 +22,9 @@
 
 namespace mortise::redis {
 
-/// A command costs one look at the mutex when it is sent, and one when it is answered. A thread
-/// that polls needs none.
-/// @thread_safety as said with each group of members
+/// A command takes the mutex once when it is sent, and once when it is answered. A thread that
+/// polls does not take it.
+/// @thread_safety see each group of members
 class Pipeline {
  public:
   using Calls = SentCalls::Calls;
@@ -42,8 +42,8 @@ class Pipeline {
     /// @param now when the reply was read; unset for a release that was alone
     virtual void matched(const Call& /*call*/, const Reply& /*reply*/, Instant /*now*/) {}
   };
-  /// What became of a command. A command that was refused (there is no connection, or it is another
-  /// one by now) or withdrawn did nothing.
+  /// The result of sending a command. A refused command (there is no connection, or another one by
+  /// now) and a withdrawn command did nothing.
   enum class Sent : std::uint8_t { sent, withdrawn, refused };
 
   /// @param user, link outlive it
@@ -69,7 +69,7 @@ class Pipeline {
   /// @param call see Connection::send(); null = a request that is answered by pushes only
   [[nodiscard]] Sending send(Call* call, std::string_view bytes);
   /// Takes back a call that has not left. @return `sent`: its connection was dropped in the
-  /// meantime, and the user was told that the call is unanswered
+  /// meantime, and the user was notified that the call is unanswered
   [[nodiscard]] Sent take_back(Call& call, const SentCalls::Place& place) noexcept;
   /// Writes what is queued. @return true if the thread that polls must look at the connection
   [[nodiscard]] bool write_rest();

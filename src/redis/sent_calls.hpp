@@ -17,7 +17,7 @@
 
 namespace mortise::redis {
 
-/// @thread_safety as said with each group of members
+/// @thread_safety see each group of members
 class SentCalls {
  public:
   using UnderWay = remote::UnderWay<Call>;

@@ -63,7 +63,7 @@ void Server::detach() noexcept {
 
 std::list<Call> Server::end() noexcept {
   state_.store(State::ended);
-  // Whatever was attached, also if that failed halfway.
+  // Even if attaching a source has failed halfway.
   host_.detach(commands_);
   watch_.close();
   if (witness_) {
@@ -107,7 +107,8 @@ void Server::dropped(Connection& /*connection*/, const Failure& why, bool was_up
   each([&] {
     user_.lost_commands(*this, why, remote::is_final(why), was_up, std::move(unanswered));
   });
-  // What was seen as granted there may be nowhere else: it is given back where it is found.
+  // No other server may have the grants that were seen there. The client gives them back if it
+  // finds them.
   if (witness_) each([&] { witness_->lose(why); });
   each.finish();
 }

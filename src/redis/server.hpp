@@ -28,13 +28,13 @@ namespace mortise::redis {
 
 class Server;
 
-/// Whom a server tells; called under no mutex, but for `admits()` and `matched()`, in the reader's
-/// role of the connection that it is about.
+/// Receives the events of a server. Its functions are called under no mutex, except `admits()` and
+/// `matched()`, in the reader's role of the connection concerned.
 class ServerUser {
  public:
   virtual ~ServerUser() = default;
-  /// The server is acceptable by itself; it says this of its cluster, if it is of one.
-  /// @return why it is not one of those that are meant
+  /// The server is acceptable by itself. @param table its answer about its cluster, if it is in one
+  /// @return why it is not one of the servers of this client
   [[nodiscard]] virtual Failure refuses(Server& /*server*/, const SlotTable& /*table*/) {
     return {};
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which server an address leads to, as its connection for commands has found, and its time.
+// The server that an address leads to, as its connection for commands has found it, and its clock.
 #pragma once
 
 #include <mortise/clock.hpp>
@@ -42,7 +42,7 @@ class ServerIdentity {
     const std::lock_guard lock(mutex_);
     return {run_id_, clock_.load()};
   }
-  /// @return the number that tells its times from those of other servers, and of earlier starts.
+  /// @return a number that differs for each server and for each start of a server.
   [[nodiscard]] std::uint64_t clock() const noexcept { return clock_.load(); }
   /// The time of that server, as an estimate.
   [[nodiscard]] remote::ServerClock& time() noexcept { return time_; }

@@ -16,7 +16,7 @@
 
 namespace mortise::redis {
 
-/// @thread_safety as said with each group of members
+/// @thread_safety see each group of members
 class WriteQueue {
  public:
   using Stream = remote::Stream;

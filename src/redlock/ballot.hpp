@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What one round of an attempt asks of every server, and the end of a hold. Both are operations of
-// this backend: the exchange of each server sends them.
+// The request of one round of an attempt to every server, and the end of a hold. Both are
+// operations of this backend, which the exchange of each server sends.
 #pragma once
 
 #include <mortise/operation.hpp>
@@ -99,7 +99,7 @@ struct Ballot final : Acquisition {
 
 /// The end of a hold, as the exchange of each server repeats it until it is answered.
 struct Ending final : Release {
-  /// Which votes it takes back, and how.
+  /// The votes that it takes back, and how.
   struct Terms {
     AttemptId attempt{};
     std::uint32_t step = last_step;  ///< up to which

@@ -19,7 +19,8 @@ using Phase = QuorumAttempt::Phase;
 // A release of a hold with an unknown end is repeated for that time.
 constexpr std::chrono::hours without_end{1};
 
-/// @return whether that code of renew.lua says so; 2 = and a writer waits whom it keeps out
+/// @return true if that code of renew.lua means renewed; 2 = renewed, and the hold keeps a waiting
+/// writer out
 constexpr bool renews(int code) noexcept { return code == 1 || code == 2; }
 
 }  // namespace
@@ -84,7 +85,7 @@ Releases::End Releases::end_of(const std::shared_ptr<Release>& release) const {
   return {.ending = std::make_shared<Ending>(release, terms), .lease = without_end};
 }
 
-// If there is no memory to tell a server, the library repeats the release, and all are told again.
+// If there is no memory for a server, the library repeats the release to all servers.
 void Releases::tell_all(const End& end) const {
   const std::shared_ptr<Ending>& ending = end.ending;
   const AttemptId& id = ending->hold().attempt;
@@ -104,7 +105,7 @@ void Releases::tell_all(const End& end) const {
     parts_.servers.each([&](Server& server) {
       if (server.may_have(id)) tell(server);
     });
-    // A server that refused it may have its place among those who wait: a writer's keeps readers
+    // A server that refused its vote may have noted it as a waiter. A waiting writer keeps readers
     // out.
     const bool waited = end.ballot->attempted().wait;
     if (waited && !base::mutant("redlock.place_outlives_the_hold")) {
@@ -146,8 +147,9 @@ void Releases::on_answer(Node& node, const Call& call, const VoteReply& reply) {
   parts_.servers.each([&](const Server& other) {
     before = before || (!other.is_reachable() && other.is_in_doubt(id));
   });
-  // By two addresses the server frees it once, and the answer to the other may be read first. A
-  // server that was met since, and not where a voter was, never had it, perhaps.
+  // A server that two addresses lead to frees the hold once. The answer by the other address may be
+  // read first. A server that was met since, at an address of no voter, may never have had the
+  // vote.
   const bool by_another = (reply.kind == Kind::freed_before && !before &&
                            parts_.servers.whereabouts().astray(node.index())) ||
                           (call.copies && !parts_.servers.replaces_a_voter(node, id));
@@ -234,8 +236,7 @@ std::shared_ptr<Ballot> Renewals::ballot_of(const HoldId& hold) const {
   return stands ? attempt->ballot : nullptr;
 }
 
-// What a server has renewed is a vote there, whoever gave it: a server may have it of the one that
-// it has replaced.
+// A renewed vote counts, even if the server has it from another server that it has replaced.
 void Renewals::note_votes(Node& node, Renewing& renewing, const std::vector<int>& codes) const {
   const std::vector<Renewal::Item>& items = renewing.renewal->items();
   for (std::size_t i = 0; i < items.size(); ++i) {
@@ -263,7 +264,7 @@ bool Renewals::on_answer(Node& node, const Call& call, const VoteReply& reply) {
   for (std::size_t i = 0; counts && i < codes.size(); ++i) {
     Tally& tally = renewing->tallies[i];
     (renews(codes[i]) ? tally.yes : tally.no) |= bit;
-    // One is enough: of those who have noted a writer that waits there is one in each majority.
+    // One server is enough: each majority contains a server that has noted the waiting writer.
     if (codes[i] == 2 && !base::mutant("redlock.nobody_says_that_a_writer_waits")) {
       renewing->wanted[i] = true;
     }
@@ -325,9 +326,9 @@ void Renewals::judge(const std::shared_ptr<Renewing>& renewing, Lock lock) {
     return each.finish();
   }
   std::vector<Renewal::Item>& items = renewal->items();
-  // The servers that say yes, by now or once the others have decided, keep it for a whole lease
-  // from then on, and may be as many as keep everybody from a majority. Before the library gets the
-  // answer, which may ask for the lock at once.
+  // A majority did not renew these holds. The servers that did, now or later, keep their votes for
+  // a whole lease, and may keep all clients from a majority. So release the hold before the library
+  // gets the answer, because it may ask for the lock at once.
   for (std::size_t i = 0; i < items.size(); ++i) {
     if (verdicts[i].verdict(quorum) != Tally::Verdict::no) continue;
     parts_.releases->release(std::make_shared<Release>(items[i].hold));

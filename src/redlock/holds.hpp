@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What becomes of holds: which of them a majority has renewed, which servers have to vote for a
-// hold once more, and how a hold ends.
+// The course of holds: whether a majority has renewed them, which servers must vote for a hold
+// again, and how a hold ends.
 #pragma once
 
 #include "redlock/parts.hpp"

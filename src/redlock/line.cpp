@@ -127,7 +127,7 @@ void CallWriter::write_ending(std::string& bytes, Passage passage, const Ending&
     barred = std::chrono::ceil<std::chrono::milliseconds>(
         std::max<core::Nanos>(terms.until - clock_->now(), barred_at_least));
   }
-  // A server that voted late may not have heard of the hold's number yet.
+  // A server that voted late may not know the hold's number yet.
   if (terms.exactly) return requests_.release(bytes, passage, hold, barred);
   requests_.undo(bytes, passage, hold.name, hold.attempt, true, barred);
 }
@@ -147,7 +147,7 @@ remote::LineState Line::state_of(const Line& /*line*/) const noexcept {
   return state;
 }
 
-// Whatever address leads there next.
+// Any address may be the next one that leads there.
 Failure Line::want(Line& /*line*/, bool /*now*/) {
   for (const auto& node : shared_.nodes) {
     if (!node->usable()) node->want(false);

@@ -52,8 +52,8 @@ using Exchange = remote::Exchange<redis::Call, Line, Courses>;
   return call.kind == redis::Call::Kind::acquire || takes_back(call);
 }
 
-/// What takes a vote back goes by each address that leads to the server: the request for the vote
-/// may be on its way by any of them.
+/// A release of a vote goes by each address that leads to the server, because the request for the
+/// vote may be under way by any of them.
 /// @thread_safety every member may be called concurrently
 class Line final : public Exchange::Store {
  public:
@@ -66,7 +66,7 @@ class Line final : public Exchange::Store {
     /// An exchange has something to do at that moment.
     virtual void sooner(Instant due) = 0;
   };
-  /// What the lines of all servers share. All of it outlives them.
+  /// The common state of the lines of all servers. All of it outlives them.
   struct Shared {
     const Nodes& nodes;
     const CallWriter& writer;

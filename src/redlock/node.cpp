@@ -203,8 +203,8 @@ void Node::answered(const redis::Call& call, const redis::Reply& reply) {
   user_.answered(*this, call, reply);
 }
 
-// The two sources have different readers, and which of them sees to it may be changing right now: a
-// leader that was not told would sleep on while the connection waits to be made.
+// The two sources have different readers, and the reader of a source may be changing right now.
+// Without a notice, a leader would sleep while the connection waits to be made.
 void Node::changed(redis::Connection& /*connection*/) {
   host_.changed(sources_.answers);
   host_.changed(sources_.care);

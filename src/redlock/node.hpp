@@ -127,8 +127,8 @@ class Node final : private redis::Connection::User, private HintInbox::User {
   void want(bool at_once) { commands_.want(at_once); }
   /// @return whether it can be asked.
   [[nodiscard]] bool usable() const noexcept { return now_.usable.load(); }
-  /// @return the server that it is connected to, or was last; of what is `answered()` it is the one
-  /// that answers.
+  /// @return the server that it is connected to, or was last. In `answered()` it is the server that
+  /// answers.
   [[nodiscard]] Server& server() const noexcept { return *now_.server.load(); }
   /// It was never connected to a server: this one stands for whichever that will be.
   void lead_to(Server& server) noexcept { now_.server.store(&server); }
@@ -192,14 +192,14 @@ class Node final : private redis::Connection::User, private HintInbox::User {
     Answers answers;
     Care care;
   };
-  /// Where the address leads.
+  /// The server that the address leads to.
   struct Now {
     std::atomic<bool> usable{false};
     std::atomic<Server*> server{nullptr};
     std::atomic<std::uint64_t> generation{0};
     remote::ServerClock clock{};
   };
-  /// What was found at the last connection.
+  /// The findings of the last connection.
   struct Found {
     Failure why{};
     Instant failed_at{};
@@ -218,7 +218,7 @@ class Node final : private redis::Connection::User, private HintInbox::User {
   // HintInbox::User
   void listens() override { user_.listens(*this); }
   void hinted(const AttemptId& attempt) override { user_.hinted(*this, attempt); }
-  // Whatever broke it may have broken the other one, which nobody may be looking at.
+  // The other connection may have broken for the same reason, and no thread may be looking at it.
   void stops_listening() override { commands_.suspect(); }
 
   const std::size_t index_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the parts of a client share.
+// The common state of the parts of a client.
 #pragma once
 
 #include <mortise/backend.hpp>

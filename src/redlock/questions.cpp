@@ -12,7 +12,7 @@ namespace {
 
 using redis::Call;
 
-/// @return the servers that have told of a vote for that attempt.
+/// @return the servers that have reported a vote for that attempt.
 NodeSet nodes_of(const Looking& looking, const AttemptId& attempt) noexcept {
   NodeSet nodes = 0;
   for (const Looking::Vote& vote : looking.votes) {
@@ -60,7 +60,8 @@ std::optional<Holder> Questions::holder_of(
       parts_.quorum().nodes - answers.size();  // who has not answered may say anything
   decided = false;
   bool any_may = false;
-  // Those whom a server names first: where several read they are the first at most of them.
+  // Of several readers, a server names one first. So most servers may not name the same reader
+  // first.
   for (const auto& [node, told] : answers) {
     if (told.kind != VoteReply::Kind::held) continue;
     Tally same;
@@ -167,7 +168,7 @@ void Questions::judge(const std::shared_ptr<Looking>& looking, Lock lock) {
   if (looking->check) decided = settled && answers >= parts_.quorum().majority();
   // All who hold it are asked for, and one of them may have its majority elsewhere.
   if (unsure && !settled) decided = false;
-  // Asked last: what it tells of was known before a server counts as settled.
+  // Read the failures last, so that they include everything that made a server count as settled.
   bool final = false;
   Failure why = parts_.servers.unreachable(failures, final);
   // Those that have refused are not asked again, so that no majority comes any more.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Who holds a lock, which holds there are, and whether locks can be taken, as a majority sees it.
+// The holders of a lock, and whether locks can be taken, as a majority reports it.
 #pragma once
 
 #include "redlock/parts.hpp"

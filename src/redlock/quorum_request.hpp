@@ -140,7 +140,7 @@ struct Looking final : QuorumRequest {
   std::vector<Failure> failures{};  ///< those errors; empty = there is none
   Roll roll{};
   std::vector<std::pair<std::size_t, VoteReply>> answers{};
-  /// What one server reports of a hold.
+  /// The report of one server about a hold.
   struct Vote {
     std::size_t node = 0;
     HoldId hold{};
@@ -149,7 +149,7 @@ struct Looking final : QuorumRequest {
   std::vector<Vote> votes{};  ///< `queue`: whose they are
 };
 
-// What a call carries, as its kind says.
+// The operation of a call. The kind of the call decides its type.
 
 [[nodiscard]] inline Ballot& ballot_in(const redis::Call& call) noexcept {
   return static_cast<Ballot&>(*call.operation);

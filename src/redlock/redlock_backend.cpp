@@ -98,9 +98,9 @@ void RedlockBackend::check(const std::shared_ptr<Check>& operation) {
   if (open(*operation)) client_->questions.look(std::make_shared<Looking>(operation));
 }
 
-// Each server could be asked for its votes; but which of them are holds no number of such lists
-// tells, made at different moments, and a hold that is just being taken has fewer votes than it
-// needs.
+// The client could ask each server for its votes. But such lists come from different moments, and a
+// hold that is just being taken has fewer votes than it needs. So the lists do not show which votes
+// make a hold.
 void RedlockBackend::list(const std::shared_ptr<Listing>& operation) {
   operation->failed({Errc::unsupported, describe() +
                                             ": names cannot be listed, because each server "

@@ -126,7 +126,7 @@ bool Polling::close() noexcept {
     const std::lock_guard lock(mutex_);
     if (is_closed_.exchange(true)) return false;
   }
-  // Whatever was attached, even if that failed halfway.
+  // Even if attaching a node has failed halfway.
   for (const auto& node : parts_.servers.nodes()) node->detach();
   parts_.host.detach(*this);
   return true;
@@ -153,7 +153,7 @@ RedlockClient::RedlockClient(const Settings& settings, const std::string& words,
 
 void RedlockClient::close() noexcept {
   if (!polling.close()) return;
-  // If there is no memory for it, whoever waits sees by itself that the client is closed.
+  // Without memory for it, each waiting caller finds that the client is closed.
   Failure closed(Errc::closed, std::string());
   base::without_memory([&] { closed.text = parts.words; });
   const auto give_up_all = [&](const std::list<Call>& calls) {
@@ -190,7 +190,7 @@ void RedlockClient::up(Node& node) {
   each.finish();
 }
 
-// Callers that wait for it, or for what it has to receive, have it connected once more.
+// Connects it again if a caller waits for it, or if it still has to receive a release.
 void RedlockClient::down(Node& node, bool was_up, std::list<Call> unanswered) {
   if (polling.is_closed()) return;
   base::OneByOne each;
@@ -225,7 +225,7 @@ void RedlockClient::answered(Node& node, const Call& call, const Reply& reply) {
   if (reply.is_error()) return refused(node, call, reply);
   std::optional<VoteReply> vote = VoteReply::parse(reply);
   if (!vote || !makes_sense(call, vote->kind)) return nonsense(node, call);
-  // What takes back may have waited for its connection.
+  // A call that takes a vote back may have waited for its connection.
   if (!takes_back(call)) node.clock().read(call.asked, vote->now, parts.now());
   bool is_good = true;
   switch (call.kind) {
@@ -273,8 +273,8 @@ void RedlockClient::refused(Node& node, const Call& call, const Reply& reply) {
   }
   if (takes_back(call)) {
     if (call.kind == Call::Kind::release) releases.on_refusal(node, ending_in(call), error.failure);
-    // It is repeated, whatever the error is: what it would free keeps others out for a whole lease,
-    // and what stands between us and the server may have made that error.
+    // It is repeated after every error. Otherwise the vote would keep other clients out for a whole
+    // lease. And a proxy between the client and the server may have made that error.
     if (!base::mutant("redlock.refused_undo_is_forgotten")) {
       node.server().exchange().refused(call, error.failure, false);
     }

@@ -31,15 +31,15 @@ bool is_in(Phase phase, const std::shared_ptr<QuorumAttempt>& attempt) {
 
 using std::chrono::milliseconds;
 
-// Who was told by few servers gives the others so long to tell as well.
+// A waiter with hints of few servers gives the other servers this time to send theirs.
 constexpr milliseconds soonest_hint{1};
 constexpr milliseconds latest_hint{4};
-// A word that is hardly worth a round has one begin no sooner than so long after the last one.
+// After a hint that is hardly worth a round, the next round begins this long after the last one.
 constexpr milliseconds idle_word{200};
-// How often a waiter looks by itself as long as no hint can come.
+// The interval at which a waiter looks by itself as long as it can get no hints.
 constexpr milliseconds soonest_look{20};
 constexpr milliseconds latest_look{60};
-// After a round that nobody won; grows.
+// The pause after a round that no client won. It grows.
 constexpr milliseconds shortest_split{1};
 constexpr milliseconds longest_split{250};
 // The servers' clocks are read a little late, and the leases of all do not end at once.
@@ -79,7 +79,7 @@ void Rounds::ask(const Attempt& attempt) {
   if (!servers.are_enough(nodes)) {
     attempt->phase = Phase::unreachable;
     lock.unlock();
-    // What has come up in between has looked for attempts without servers too early.
+    // A server that came up in between has looked too early for attempts without servers.
     return servers.are_enough(servers.usable()) ? ask(attempt) : tell_unreachable(attempt);
   }
   const std::uint32_t step = attempt->ballot ? attempt->ballot->step + 1 : 1;
@@ -108,7 +108,7 @@ void Rounds::ask_nodes(const Attempt& attempt, const std::shared_ptr<Ballot>& ba
                        NodeSet nodes) {
   for (const auto& node : parts_.servers.nodes()) {
     if ((nodes & only(node->index())) == 0) continue;
-    // First: an inbox that breaks and comes back afterwards takes away what was heard.
+    // First. If the inbox breaks afterwards, and comes back, `listens()` clears this bit again.
     if (attempt->request().wait && node->inbox().listens()) {
       const Lock lock(attempt->mutex);
       if (attempt->ballot == ballot) attempt->nodes.hears |= only(node->index());
@@ -211,8 +211,8 @@ void Rounds::win(const Attempt& attempt, Lock lock) {
                     .mode = request.mode};
   const std::shared_ptr<Ballot> ballot = attempt->ballot;
   ballot->until.put(end_of_hold(grant.counted_from, grant.lease));
-  // What needs memory comes first: a round that was won, and of which no caller knows, is never
-  // taken back.
+  // Steps that need memory come first. If a round is won and no caller knows it, the votes are
+  // never taken back.
   parts_.attempts.won(*attempt, grant.counted_from);
   attempt->phase = Phase::won;
   ballot->settled.store(grant.number);
@@ -260,8 +260,8 @@ void Rounds::lose(const Attempt& attempt, Lock lock) {
   }
   const Phase phase = attempt->phase;
   const Instant next = pace.next;
-  // Until the next round the answers to the undoing count: a server that has lost its scripts
-  // undoes nothing before it receives them, and votes that stand keep everybody from a majority.
+  // The answers to the undoing count until the next round. A server that has lost its scripts
+  // undoes nothing before it receives them, and votes that stand keep all clients from a majority.
   if (phase != Phase::waiting || base::mutant("redlock.nobody_reads_what_is_undone")) {
     attempt->awaited.end();
   }
@@ -283,7 +283,7 @@ void Rounds::lose(const Attempt& attempt, Lock lock) {
   if (next != never) parts_.waits->begin(attempt, next);
 }
 
-// An attempt that is not known was forgotten, or never sent. Whatever its steps were, they end.
+// If the attempt is not known, it was forgotten or never sent. The cancel then ends all its steps.
 void Rounds::cancel(const std::shared_ptr<Acquisition>& operation) {
   Attempt attempt = parts_.attempts.find(operation->request().attempt);
   if (!attempt && operation->progress() == Acquisition::Progress::unsent) {
@@ -317,9 +317,10 @@ void Rounds::cancel(const std::shared_ptr<Acquisition>& operation) {
   finish_cancel(attempt, std::move(lock));
 }
 
-// Done is what cannot become a majority, or what all servers have taken back that answer at all: a
-// grant is made by this client alone, and the other servers receive that when they are back. If no
-// server has answered it stays in doubt.
+// The cancel is complete if the attempt cannot get a majority any more, or if all servers that
+// answer have taken their votes back. Only this client makes a grant of votes, and the other
+// servers receive the cancel when they are back. If no server has answered, the attempt stays in
+// doubt.
 void Rounds::finish_cancel(const Attempt& attempt, Lock lock) {
   if (attempt->phase != Phase::cancelled) return;
   const Servers& servers = parts_.servers;
@@ -387,9 +388,9 @@ void Rounds::on_late_take(Node& node, const Attempt& attempt, const std::shared_
   ask_nodes(attempt, ballot, bit);
 }
 
-/// The round of that answer is lost, and the next one has not begun: it shows all the same from
-/// which servers a hint is worth a round. Otherwise a waiter receives hints of the votes that
-/// others give back by a server whose answers come late, each time.
+/// The round of that answer is lost, and the next round has not begun. The answer still shows which
+/// servers' hints are worth a round. Without it, a server whose answers are always late would send
+/// a hint for each vote that another client gives back.
 void Rounds::note_late(QuorumAttempt& attempt, const Node& node, const Call& call,
                        VoteReply& reply) const {
   const std::size_t index = node.index();
@@ -429,7 +430,7 @@ void Rounds::on_take(Node& node, const Call& call, VoteReply reply) {
     default: return;
   }
   if (reply.kind == Kind::late) return on_late_take(node, attempt, ballot, std::move(lock));
-  // The hold is to have that vote, too, but may not rest on it.
+  // The hold gets that vote as well, but it does not count for the majority.
   const bool joined =
       (attempt->nodes.late & only(index)) != 0 && !base::mutant("redlock.newcomer_votes");
   if (joined || attempt->roll.newcomer(index, call.generation)) {
@@ -486,8 +487,8 @@ void Rounds::on_settle(Node& node, const Call& call, const VoteReply& reply) {
 
 void Rounds::on_undo(Node& node, const Call& call, const VoteReply& reply) {
   node.server().answered_undo(call, reply.now);
-  // What it freed may be a vote of its own: a server that cannot be reached still has to receive
-  // it.
+  // The freed vote may have been its own. A server that cannot be reached still has to receive the
+  // release.
   if (base::mutant("redlock.own_vote_is_taken_for_anothers") &&
       reply.kind != VoteReply::Kind::none) {
     parts_.servers.each([&](Server& server) {
@@ -511,7 +512,7 @@ std::chrono::nanoseconds Waits::random(std::chrono::nanoseconds from, std::chron
                     random_.unit() * static_cast<double>((to - from).count())));
 }
 
-// A server whose inbox has come up since it was asked does not know that it is to tell.
+// If the inbox of a server has come up since the server was asked, the server sends no hints.
 bool Waits::hints_come(const QuorumAttempt& attempt) const noexcept {
   const NodeSet asked =
       base::mutant("redlock.listening_is_being_told") ? parts_.quorum().all() : attempt.nodes.hears;
@@ -530,7 +531,7 @@ Instant Waits::next_try(const QuorumAttempt& attempt, Instant now) {
   const bool hinted = (attempt.nodes.hinted & attempt.round.worth_hearing()) != 0;
   if (hinted || attempt.nodes.late != 0) return now + random(soonest_hint, latest_hint);
   if (attempt.pace.splits > 0) {
-    // Those who collided draw from a window that is wide enough for one of them to be alone in it.
+    // Clients that collided draw from a window in which one of them is likely to be alone.
     const core::Nanos took = std::max<core::Nanos>(shortest_split, 2 * (now - attempt.pace.asked));
     const core::Nanos window =
         std::min<core::Nanos>(longest_split, took * (1 << std::min(attempt.pace.splits, 8)));
@@ -554,14 +555,14 @@ void Waits::wake(const Attempt& attempt, Lock lock, Instant when) {
 }
 
 void Waits::listens(const Node& node) {
-  // Who waits already is not on that server's list yet, or is not any more: a server forgets whom
-  // it could not tell, and what it told in between nobody has heard.
+  // That server may not have noted the attempts that wait: it forgets waiters that it could not
+  // notify. Hints that it sent before this inbox was up have reached no waiter.
   const Instant soon = parts_.now() + soonest_hint;
   for (const Attempt& attempt : parts_.attempts.undecided()) {
     Lock lock(attempt->mutex);
     const bool believed = base::mutant("redlock.told_across_a_break");
     if (!believed) attempt->nodes.hears &= ~only(node.index());
-    // A round that is under way asked the server before it could tell: another one follows.
+    // A round that is under way asked the server before it could send hints. Another round follows.
     if (!believed && !base::mutant("redlock.listening_is_being_told")) {
       attempt->nodes.hinted |= only(node.index());
     }
@@ -577,7 +578,8 @@ void Waits::hinted(const Node& node, const AttemptId& id) {
   attempt->nodes.hinted |= only(node.index());
   if (attempt->phase != QuorumAttempt::Phase::waiting) return;
   if ((attempt->nodes.hinted & attempt->round.worth_hearing()) == 0) {
-    // Who named the holder may have another one by now, and have told somebody else.
+    // A server that named the holder may have another holder by now, and have notified another
+    // waiter.
     const Instant later = attempt->pace.asked + idle_word;
     if (base::mutant("redlock.hears_none_but_the_holders")) return;
     return wake(attempt, std::move(lock), std::max(soon, later));

@@ -53,7 +53,7 @@ class Server {
   void hold(const AttemptId& ballot, std::uint64_t number, Instant until);
   /// Takes the vote back until the server has answered.
   void take_back(const std::shared_ptr<Ballot>& ballot) noexcept;
-  /// The same of what it may have without this client having asked it: it may be a server that was
+  /// The same for a vote that this client has not asked it for: it may be a server that was
   /// restarted.
   void take_back_unasked(const std::shared_ptr<Ballot>& ballot);
   /// Has it forget that the attempt waits.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The servers of a quorum: which of them can be asked, by which addresses, and what callers are
-// told if those are too few or if two addresses lead to one server.
+// The servers of a quorum: which servers can be asked, by which addresses, and which error callers
+// get if too few can be asked or if two addresses lead to one server.
 #pragma once
 
 #include <mortise/backend.hpp>
@@ -53,7 +53,7 @@ class Servers {
   /// It can be asked.
   void connected(Node& node);
   [[nodiscard]] Whereabouts& whereabouts() noexcept { return whereabouts_; }
-  /// Connects to those addresses anew of which it has to be known where they lead by now.
+  /// Connects again to each address that may now lead to another server.
   void settle_doubts();
   /// An address that leads to the server of another one is the way to its own: connects it anew, as
   /// long as its own has something to receive.
@@ -67,7 +67,8 @@ class Servers {
   void end_waits(const std::shared_ptr<Ballot>& ballot) const;
   /// Takes back what is not known here, at whatever servers the addresses lead to.
   void take_back_everywhere(const std::shared_ptr<Ballot>& ballot) const;
-  /// The servers that were restarted under another identity receive what that one cannot.
+  /// Servers that were restarted under another identity receive the releases that this one cannot
+  /// receive.
   template <class Work>
   void each_heir(const Server& of, Instant since, Work work) const {
     if (of.is_reachable()) return;

@@ -20,7 +20,7 @@
 
 namespace mortise::redlock {
 
-/// @return a server's name, to tell it from others.
+/// @return a number that identifies a server.
 [[nodiscard]] inline std::uint64_t server_of(const std::string& run_id) {
   return std::hash<std::string>()(run_id);
 }

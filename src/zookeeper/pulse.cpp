@@ -14,9 +14,9 @@
 namespace mortise::zookeeper {
 namespace {
 
-/// Between two pulses of a session that holds something. What a pulse proves began one pulse ago,
-/// and the library asks for more a quarter of a session after that, or a little later: by then the
-/// next proof is there, or all but there.
+/// The time between two pulses of a session that holds something. A pulse proves that the session
+/// lived one pulse ago. The library asks for more a quarter of a session after that, or a little
+/// later. By then the next proof is there, or nearly.
 std::chrono::nanoseconds period(const Session& session) {
   const std::chrono::nanoseconds timeout = session.timeout();
   return std::max(timeout / 100 * 15, session.report());
@@ -174,9 +174,9 @@ Instant Renewals::end_of_patience(const Part& part) {
   return std::min(part.asked, session.pulse.unheard) + session.timeout() / parts_of_unheard;
 }
 
-// What was proven for a session is valid for everything that it holds, and waits for no other
-// session. If nothing comes in time, the observer has to know of that while the hold still stands:
-// the library asks again.
+// A proof for a session is valid for everything that it holds, and waits for no other session. If
+// no proof comes in time, the observer must be notified while the hold still stands: the library
+// asks again.
 void Renewals::settle() {
   const Instant now = parts_.now();
   for (const auto& session : *parts_.sessions) {
@@ -184,8 +184,8 @@ void Renewals::settle() {
     if (std::exchange(pulse.proven, session->proven()) != session->proven()) pulse.unheard = never;
   }
   for (auto part = waiting_.begin(); part != waiting_.end();) {
-    // What was proven in the meantime answers it. Whether a client waits has to be known first: its
-    // news must not be those of the renewal before.
+    // A proof of the meantime answers it. But first the client must know whether another client
+    // waits. News of an earlier renewal must not count.
     const bool is_known = is_decided(*part, now);
     const bool looks = part->looks != Instant{} && part->session->up();
     if ((!is_known || looks) && now < end_of_patience(*part)) {
@@ -198,9 +198,9 @@ void Renewals::settle() {
   }
 }
 
-// Readers that never pause send a renewal each few milliseconds to learn whether a client waits,
-// and no other until it is answered. It need not wait for a pulse while the hold does not have to
-// be renewed yet: what is proven already is valid for it.
+// Readers that never pause send a renewal every few milliseconds to learn whether a client waits,
+// and send the next one after its answer. While the hold need not be renewed yet, the answer need
+// not wait for a pulse: the present proof is valid for the hold.
 void Renewals::settle_news(const Course& course, Instant asked) {
   const Session& session = course.session();
   const Instant now = parts_.now();

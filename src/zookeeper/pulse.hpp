@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What keeps sessions alive and proves that they live: one pulse for everything that a session
+// Keeps sessions alive and proves that they live, with one pulse for everything that a session
 // holds and waits for. A pulse is a sync, and behind its answer a write that changes nothing. The
-// sync shows that the leader knows of the pulse before; the write proves it, and is the sign of
+// sync shows that the leader knows of the pulse before. The write proves it, and is the sign of
 // life that the next pulse shows. See life.hpp.
 #pragma once
 
@@ -41,7 +41,7 @@ class Renewals {
   explicit Renewals(Parts& parts) noexcept : parts_(parts) {}
 
   void add(const std::shared_ptr<Renewal>& operation);
-  /// Answers those that have waited for what is proven by now, or for long enough.
+  /// Answers the renewals whose proof has come, and those that have waited long enough.
   void settle();
   /// It is known by now which clients wait for the end of a shared hold.
   /// @param asked when the server was asked for that

@@ -123,7 +123,7 @@ class Session final : public Source, private Handle::User {
   void watch(const std::string& path, const std::shared_ptr<Watcher>& watcher) {
     watches_.add(path, watcher);
   }
-  /// It does no longer. If it was the last one, the server is told.
+  /// It no longer waits. If it was the last watcher, the server is notified.
   void unwatch(const std::string& path, const Watcher& watcher);
   /// The same, but the server may report one more change.
   void forget_watch(const std::string& path, const Watcher& watcher) {
@@ -136,7 +136,7 @@ class Session final : public Source, private Handle::User {
   std::size_t awaiting = 0;
   /// How many holds it has.
   std::size_t holding = 0;
-  /// What keeps it alive, and proves that it lives: see pulse.hpp.
+  /// Keeps the session alive, and proves that it lives: see pulse.hpp.
   struct Pulse {
     Instant last{};            ///< when the last one was answered
     bool beats = false;        ///< one is on its way
