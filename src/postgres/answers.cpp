@@ -55,7 +55,7 @@ void Answers::answered(const Call& call, const Result& result) {
 }
 
 void Answers::answered_late(const Call& call, const Result* result) {
-  // Even if a caller has cancelled it: until it is answered no other one is sent.
+  // Even if its caller has cancelled it: no other request of the bell leaves before this answer.
   if (call.kind == Call::Kind::wake) return wake(call);
   if (call.kind != Call::Kind::acquire || result == nullptr) return;
   if (const auto answer = Answer::of(*result)) grants_.answered_late(call, *answer);
@@ -131,7 +131,7 @@ void Answers::complete(const Call& call, ReleaseOutcome outcome, bool before) {
     case ReleaseOutcome::freed:
     case ReleaseOutcome::freed_for_others: return release.answered(Released::released);
     case ReleaseOutcome::freed_before:
-      // Of what was concluded the record speaks.
+      // If the run was concluded, the record shows the outcome.
       return release.answered(before || conclusion ? Released::released : Released::was_lost);
     case ReleaseOutcome::lapsed:
     case ReleaseOutcome::lapsed_for_others: return release.answered(Released::was_lost);
@@ -219,7 +219,7 @@ void Answers::recall(const Call& call, const Result& result) {
   if (!forgets || recalled->what() == so_far.forgets) {
     return call.recollection().answered(recalled->record);
   }
-  // Of that run as it is, and of no other one: the server may come to it when more is recorded.
+  // Names exactly that record: the server may execute it after a later run is recorded.
   Flight again = call;
   again.so_far = {.forgets = recalled->what()};
   parts_.exchange->send_again(remote::alone(std::move(again)));

@@ -68,7 +68,7 @@ struct Call {
     unsigned forgotten = 0;    ///< recall: how often it may have forgotten that
     std::int64_t seen = -1;    ///< check: what `written` returned first; -1 = not asked
   };
-  /// How it left the last time.
+  /// The circumstances of its last departure.
   struct Passage {
     Instant left{};                   ///< our clock; unset: it did not leave
     std::chrono::nanoseconds time{};  ///< its answer might take that long: see patience()

@@ -41,10 +41,11 @@ bool CallWriter::send(Pool& pool, Flight& call) {
     if (sent != Connection::Sent::sent) not_sent(call);
     if (sent == Connection::Sent::withdrawn) return true;
     if (sent == Connection::Sent::refused) continue;  // it is not up any more: the next one
-    // After it was sent, so that what never left is not in doubt; by the clock of before.
+    // After it was sent, so that a call that never left is not in doubt. The time is that of
+    // before.
     if (call.kind == Call::Kind::acquire) call.acquisition().sent(call.asked);
-    // Another thread may have begun to notify there since it was chosen. Or what the call was to
-    // follow was answered, whose reader has seen nothing wait.
+    // Another thread may have begun to notify on that connection since it was chosen. Or the call
+    // that this one had to follow was answered, and the reader of that answer saw no waiting call.
     if (pool.may_go_elsewhere(call, chosen) && !base::mutant("postgres.overtaken_by_notify")) {
       held_up();
     }
@@ -78,7 +79,7 @@ void CallWriter::not_sent(Flight& call) const {
   parts_.pool->done(call);
   if (call.kind != Call::Kind::acquire) return;
   const Instant now = parts_.now();
-  // It left before, and was executed, perhaps.
+  // An earlier copy left, and may have been executed.
   if (std::exchange(call.executed, false)) {
     parts_.attempts.unanswered(call.shared_acquisition(), call.void_moment(now), now);
     return parts_.polling->sooner();
@@ -88,7 +89,7 @@ void CallWriter::not_sent(Flight& call) const {
 
 void CallWriter::relieve() const {
   Flights waiting = parts_.pool->relieve();
-  // All of them first: a name's calls go the way of those that are counted.
+  // Handle all of them first, because the calls of a name follow the connection of counted calls.
   for (Flight& call : waiting) not_sent(call);
   parts_.exchange->send_again(std::move(waiting));
 }

@@ -71,7 +71,8 @@ void Events::stuck(const ServerError& why, Flights unanswered, Flights unsent) {
   for (Flight& call : unsent) writer_.not_sent(call);
   unsent.clear();  // the bell has their names again
   for (Flight& call : unanswered) {
-    // Another one would be as long in coming. It is answered late, or lost with the connection.
+    // A repeated notification would take as long. This one is answered late, or lost with the
+    // connection.
     if (call.kind == Call::Kind::wake) parts_.pool->done(call);
     if (const AttemptId* const attempt = call.of_client()) parts_.listener->note_client(*attempt);
   }

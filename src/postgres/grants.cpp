@@ -121,7 +121,7 @@ void Grants::answered_late(const Call& call, const Answer& answer) {
   if (!is_granted && answer.kind != Answer::Kind::late) return;
   const Acquisition& operation = call.acquisition();
   if (!operation.done()) return parts_.ask(call.shared_acquisition());
-  // If it was cancelled, that is repeated until it finds the hold: this only is sooner.
+  // If it was cancelled, the repeated cancel would find the hold as well, only later.
   if (is_granted && operation.grant().number != answer.number) {
     parts_.give_back(operation, answer.number);
   }

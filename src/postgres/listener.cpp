@@ -67,8 +67,9 @@ void Listener::request(Connection::Request request) {
   if (connection != nullptr && connection->up()) connection->request(request);
 }
 
-// A listener that a router on the way has forgotten looks like one to which nothing has come. As
-// long as an attempt waits it is asked for an answer now and then. Without one it is made anew.
+// If a router on the way has forgotten the listener, it looks like a listener without
+// notifications. So as long as an attempt waits, the listener is asked for an answer now and then.
+// Without an answer it is made again.
 bool Listener::tidy() {
   Connection* const connection = connection_.load();
   if (connection == nullptr || !listening_.load()) return false;

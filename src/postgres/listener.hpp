@@ -50,7 +50,7 @@ class Listener {
   /// Closes it if no attempt has waited for a while; otherwise it has to show that it lives.
   /// @return true if it is still there
   [[nodiscard]] bool tidy();
-  /// Call this after its source can be attached no more. @return what was not answered
+  /// Call this when no thread can attach its source any more. @return what was not answered
   void close() noexcept;
 
   /// Sends a census by that connection.

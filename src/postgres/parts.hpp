@@ -23,7 +23,8 @@ class Listener;
 class Polling;
 using Exchange = remote::Exchange<Flight, Pool, Attempts>;
 
-/// How soon to look again if no notification will come, after that many looks in vain.
+/// The pause before the next look if no notification will come, after that many looks without
+/// success.
 inline constexpr std::chrono::milliseconds longest_look{250};
 [[nodiscard]] std::chrono::nanoseconds next_look(unsigned in_vain);
 

@@ -42,7 +42,7 @@ class Pool {
   [[nodiscard]] Flights relieve();
   /// @return whether close() has to wait for one: see Connection::delays_close()
   [[nodiscard]] bool delays_close() const;
-  /// The call is not under way any more. It does nothing if it was said before.
+  /// The call is no longer under way. A second call of this function does nothing.
   void done(Flight& call);
   /// Has one connect, if none is up. @param now as in Connection::want()
   /// @return why none is up; none = one is, or that is not known

@@ -53,7 +53,7 @@ class Connection final : public base::TunedSource {
   /// The same, to exactly this endpoint.
   /// @param host the name in its certificate; empty: as the settings say
   void want_at(const base::Endpoint& endpoint, bool now, const std::string& host = {});
-  /// Drops it, and connects no more until it is wanted again. Only from inside its user.
+  /// Drops it. It connects only when it is wanted again. Call this only from inside its user.
   void drop(const Failure& why) { life_.drop(why); }
   /// Has it looked at soon, although no caller waits for a reply: it may be broken.
   void suspect();

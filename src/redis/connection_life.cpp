@@ -15,7 +15,7 @@ namespace {
 
 using State = remote::Link::State;
 
-// With so many replies on their way several callers are about to be answered at once.
+// If this many replies are under way, several callers are about to get their answers at once.
 constexpr std::size_t several = 16;
 
 }  // namespace
@@ -80,7 +80,8 @@ void ConnectionLife::check_time(Instant now) {
   if (end == End::connection_is_late) {
     return give_up_address(unavailable(approach_.words_of(end)), now);
   }
-  // Nothing is taken for done before it is dropped: what fails for want of memory is done again.
+  // No step counts as done before the connection is dropped. A step that fails without memory is
+  // repeated.
   std::optional<Failure> why;
   if (end == End::broken) why = pipeline_.why_broken();
   if (end == End::none && pipeline_.is_late(now)) why = unavailable("no answer in time");
@@ -130,7 +131,7 @@ void ConnectionLife::follow(std::shared_ptr<remote::Stream> stream) {
   greet();
 }
 
-// A server that is silent, or cannot be used now, must not stand for the other addresses.
+// The other addresses are tried even if the server at this one is silent, or cannot be used now.
 void ConnectionLife::give_up_address(const Failure& why, Instant now) {
   if (!approach_.has_more() || remote::is_final(why) || link_.is_broken()) return drop(why);
   greeting_.reset();
@@ -190,8 +191,8 @@ void ConnectionLife::take_replies() {
       pipeline_.calls().forget();
       throw;  // it was dropped, and its user could not take that
     }
-    // An answer was read, and its caller did not learn it. A release would be asked for once more,
-    // and be found done by another client. Nothing that stands behind it may be read.
+    // An answer was read, and its caller did not get it. The caller would repeat its release, and
+    // the server would answer that another client has the lock. No later reply may be read.
     pipeline_.put_back();
     drop({Errc::exhausted, "no memory"});  // so short that it needs none
   }

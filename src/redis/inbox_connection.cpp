@@ -57,8 +57,8 @@ void InboxConnection::break_if_strayed() {
   if (!is_same) inbox->mark_broken(server_.started_anew());
 }
 
-// If it came to another server it takes its pause, although the other connection comes up again at
-// once: the way there may lead to two servers.
+// If it has reached another server, it pauses, although the other connection comes up again at
+// once: the address may lead to two servers.
 void InboxConnection::lead(bool now) {
   Connection* const inbox = connection_.load();
   const Connection& commands = server_.commands();
@@ -105,8 +105,8 @@ void InboxConnection::connected(Connection& connection) {
     state_.comes_up(met.clock);
     return user_.listens(server_);
   }
-  // It leads to a server that was started since: the other connection is a dead one. Unless that
-  // leads elsewhere by now, and the server of before was only slow to greet.
+  // It leads to a later start of the server, so the other connection is dead. The exception: the
+  // other connection leads elsewhere by now, and this server was only slow to greet.
   const bool is_elsewhere =
       server_.has_sentinels() && connection.destination().endpoint().text() !=
                                      server_.commands().destination().endpoint().text();

@@ -45,7 +45,7 @@ class InboxConnection final : private Connection::User {
   void attach();
   void detach() noexcept;
   void close() noexcept;
-  /// Has it made anew at once, if it is not there.
+  /// Makes it again at once, if it is not there.
   void renew();
   /// The connection for commands is up: leads the inbox there.
   void follow() { lead(true); }

@@ -11,8 +11,9 @@ SentCalls::Place SentCalls::add(Call& call, Clock& clock) noexcept {
   call.awaits_asking = call.asks_first;
   const bool whole = call.whole;
   const std::uint8_t script = call.script;
-  // The time does not count from when the call was made. Its thread may have stood still since, and
-  // all other calls under way would be in doubt with a call that the server has hardly seen.
+  // The time does not count from the making of the call, because its thread may have stood still
+  // since. Otherwise all other calls under way would be in doubt because of a call that has just
+  // left.
   call.left = call.asked;
   if (call.asked == Instant{} || call.time.count() > 0) {
     const Instant now = clock.now();
@@ -45,7 +46,7 @@ Call* SentCalls::take_oldest() noexcept {
   return taken_.empty() ? nullptr : &taken_.front();
 }
 
-// No other call needs to know when a release was answered that was alone.
+// If a release was the only call under way, no other call needs the time of its answer.
 Instant SentCalls::read(Clock& clock) noexcept {
   const Call& call = taken_.front();
   if (calls_.empty() && call.kind == Call::Kind::release) return {};

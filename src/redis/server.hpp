@@ -95,7 +95,7 @@ class Server final : private Connection::User {
   /// Ends that, if no connection is wanted: until it is attached again.
   void detach() noexcept;
   [[nodiscard]] bool is_attached() const noexcept { return state_.load() == State::attached; }
-  /// The end of both connections: it calls its user no more. @return what was not answered
+  /// Ends both connections. No further call of its user follows. @return what was not answered
   std::list<Call> end() noexcept;
   [[nodiscard]] bool has_ended() const noexcept { return state_.load() == State::ended; }
 

@@ -9,8 +9,8 @@
 namespace mortise::redis {
 namespace {
 
-// How long a request waits at most for those of other callers while they keep coming. A send costs
-// a few microseconds, and more if it wakes a sleeping CPU.
+// The longest time that a request waits for requests of other callers while they keep coming. A
+// send costs a few microseconds, and more if it wakes a sleeping CPU.
 constexpr std::chrono::microseconds gathered_for{25};
 
 // A stream that finds no memory for the words is as good as broken.
@@ -86,7 +86,7 @@ bool WriteQueue::begin_next_batch() noexcept {
   return !is_over;
 }
 
-// No thread is marked as writing behind this, or none would ever write again.
+// No thread is marked as writing after this call. Otherwise no thread would ever write again.
 // @return false: the stream is broken
 bool WriteQueue::keep_rest(const Written& written) noexcept {
   bool is_kept = written.status == Stream::Status::again;

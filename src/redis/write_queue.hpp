@@ -49,8 +49,9 @@ class WriteQueue {
     /// polls must know.
     bool is_stopped = false;
   };
-  /// Writes the bytes, and all that others have added in the meantime. If the connection is made
-  /// anew, it goes on with that one, whose greeting waits for the thread that writes.
+  /// Writes the bytes, and the bytes that other threads have added in the meantime. If the
+  /// connection is made again, it goes on with the new one, whose greeting waits for the thread
+  /// that writes.
   /// @param failed called under the mutex if the stream failed
   template <class Failed>
   [[nodiscard]] Flushed flush(std::shared_ptr<Stream> stream, Failed failed) {

@@ -24,7 +24,7 @@ class Attempts {
   [[nodiscard]] Attempt find(const AttemptId& id) const;
   /// @return the attempt, which has begun by now; null = it is over
   [[nodiscard]] Attempt find_or_make(const std::shared_ptr<Acquisition>& operation);
-  /// @return those that are no holds
+  /// @return the attempts that are not holds
   [[nodiscard]] std::vector<Attempt> undecided() const;
   /// It is a hold from now on.
   void won(const QuorumAttempt& attempt, Instant now);
@@ -32,7 +32,7 @@ class Attempts {
   /// @return all of them; none begins any more
   [[nodiscard]] std::vector<Attempt> close();
 
-  /// It has its next round at that moment. @return true if that is the next moment of all
+  /// Its next round begins at that moment. @return true if no other attempt has an earlier one
   [[nodiscard]] bool wake(const Attempt& attempt, Instant when);
   [[nodiscard]] Instant due() const noexcept { return alarms_.next(); }
   [[nodiscard]] std::vector<Attempt> take_due(Instant now);

@@ -21,7 +21,8 @@ namespace mortise::redlock {
 
 struct QuorumAttempt;
 
-/// The end of a hold of which only the attempt is known takes back the votes of all its rounds.
+/// If only the attempt of a hold is known, the end of the hold takes back the votes of all its
+/// rounds.
 constexpr std::uint32_t last_step = 1U << 29U;
 
 /// Counts a request among those whose answers a caller waits for.
@@ -42,9 +43,9 @@ class Awaited {
   std::atomic<int>* count_ = nullptr;
 };
 
-/// Each round has a ballot of its own, because a server compares the steps: what takes an earlier
-/// round back frees no vote of a later one. So each ballot has its own course at each server. It is
-/// done when its votes are wanted no more.
+/// Each round has a ballot of its own, because a server compares the steps: the undoing of an
+/// earlier round frees no vote of a later one. So each ballot has its own course at each server. It
+/// is done when the client no longer wants its votes.
 struct Ballot final : Acquisition {
   /// @param now when its round begins
   Ballot(std::shared_ptr<Acquisition> operation, std::uint32_t of_step, Instant now)
@@ -72,7 +73,7 @@ struct Ballot final : Acquisition {
     lease.store(for_time.count());
     if (end > until.get()) static_cast<void>(until.set(end));
   }
-  /// Its votes are wanted no more.
+  /// The client no longer wants its votes.
   void end() { busy(std::nullopt); }
 
   const std::shared_ptr<Acquisition> wanted;

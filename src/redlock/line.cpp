@@ -121,7 +121,7 @@ void CallWriter::write_ending(std::string& bytes, Passage passage, const Ending&
   const Ending::Terms& terms = ending.terms;
   const HoldId& hold = ending.release->hold();
   passage.step = terms.step;
-  // The hold may not get the vote again, whatever its own client has on its way.
+  // The server must not give the hold its vote again, even if a renewal of its client is under way.
   std::chrono::milliseconds barred{0};
   if (ending.is_by_force()) {
     barred = std::chrono::ceil<std::chrono::milliseconds>(
@@ -132,7 +132,7 @@ void CallWriter::write_ending(std::string& bytes, Passage passage, const Ending&
   requests_.undo(bytes, passage, hold.name, hold.attempt, true, barred);
 }
 
-// A connection that broke can be asked for a moment yet, but takes no call.
+// A broken connection looks usable for a moment, but takes no call.
 bool Line::leads_here(Node& node) const noexcept {
   return node.usable() && node.commands().up() && &node.server() == &server_;
 }

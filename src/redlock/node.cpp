@@ -79,7 +79,7 @@ void HintInbox::greeted(redis::Connection& /*connection*/, const redis::ServerFa
   its_run_id_ = facts.run_id;
 }
 
-// If there is no memory for this the connection is dropped, and made anew.
+// If there is no memory for this, the connection is dropped and made again.
 void HintInbox::connected(redis::Connection& connection) {
   if (!is_at_its_server()) {
     return connection.drop({Errc::unavailable, connection.where() + restarted});
@@ -174,7 +174,7 @@ void Node::greeted(redis::Connection& /*connection*/, const redis::ServerFacts& 
   found_.run_id = facts.run_id;
 }
 
-// If there is no memory for this the connection is dropped, and made anew.
+// If there is no memory for this, the connection is dropped and made again.
 void Node::connected(redis::Connection& connection) {
   std::string run_id;
   {

@@ -130,10 +130,10 @@ class Node final : private redis::Connection::User, private HintInbox::User {
   /// @return the server that it is connected to, or was last. In `answered()` it is the server that
   /// answers.
   [[nodiscard]] Server& server() const noexcept { return *now_.server.load(); }
-  /// It was never connected to a server: this one stands for whichever that will be.
+  /// It was never connected. `server` stands for the server that it will lead to.
   void lead_to(Server& server) noexcept { now_.server.store(&server); }
-  /// @return the number of the connection that can be asked, or could last; grows. Not that of one
-  /// that will be: `server()` may be another one then.
+  /// @return the number of the present or last connection; grows. It is not the number of the next
+  /// connection: `server()` may be another one then.
   [[nodiscard]] std::uint64_t generation() const noexcept { return now_.generation.load(); }
   /// @return why it cannot be asked, when that is known.
   [[nodiscard]] Failure why() const;

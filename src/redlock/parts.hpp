@@ -20,7 +20,7 @@ class Renewals;
 class Rounds;
 class Waits;
 
-/// A vote ends at most so much later than its hold: the margin of a hold, and the way to the
+/// A vote ends at most this much later than its hold: the safety margin, and the time to the
 /// server.
 constexpr std::chrono::seconds end_at_the_servers{2};
 

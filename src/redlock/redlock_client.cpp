@@ -99,9 +99,10 @@ void Polling::ready(short /*events*/, Instant now) {
   each.finish();
 }
 
-// A release is over with the majority's answers. One of the others may answer that it does not know
-// the script, and has to receive it once more; and of a connection that is closed with an answer
-// unread it may not even read the request. And what a lost request may take yet is taken back.
+// A release ends with the answers of a majority. Another server may then answer that it does not
+// know the script, and must receive the script. If a connection is closed with an unread answer,
+// its server may not even read the request. A vote that a lost request may still take is taken back
+// as well.
 void Polling::give_back_the_rest() {
   is_ending_.store(true);  // an attempt that waits begins no round any more
   if (!is_begun_.load()) return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The parts of a client, and which of them gets to know what: answers, connections that come and
-// go, and moments.
+// The parts of a client. Passes answers, events of connections and timers to the parts that need
+// them.
 #pragma once
 
 #include "redlock/attempts.hpp"
@@ -27,7 +27,7 @@ class Polling final : public Source {
   /// The sources are polled from now on. @return false: the client is closed
   [[nodiscard]] bool begin();
   [[nodiscard]] bool is_closed() const noexcept { return is_closed_.load(); }
-  /// No thread reads any more: waits for servers that still have to take something back.
+  /// No thread reads any more: waits for servers that still have to receive a release.
   void give_back_the_rest();
   /// @return false: it is closed already
   [[nodiscard]] bool close() noexcept;

@@ -18,10 +18,10 @@ namespace {
 using redis::Call;
 using Phase = QuorumAttempt::Phase;
 
-// An attempt that does not wait tries again so often if no client has won.
+// If no client has won, an attempt that does not wait tries again this many times.
 constexpr int most_splits = 4;
-// So often a writer steps back for readers that came before it: servers disagree who that was, or
-// the readers are gone.
+// A writer steps back this many times for readers that came before it. After that, the servers
+// disagree about the order, or the readers are gone.
 constexpr int patient_splits = 3;
 
 bool is_in(Phase phase, const std::shared_ptr<QuorumAttempt>& attempt) {
@@ -374,8 +374,8 @@ void Rounds::no_vote(const Node& node, const Call& call, const Failure& why) {
   judge(attempt, std::move(lock));
 }
 
-// It took longer than a command may take, or the server's clock was set ahead. Its reply has shown
-// the time, so it is asked once more.
+// The request took longer than a command may take, or the server's clock was set ahead. The reply
+// contains the server's time, so the attempt asks once more.
 void Rounds::on_late_take(Node& node, const Attempt& attempt, const std::shared_ptr<Ballot>& ballot,
                           Lock lock) {
   const NodeSet bit = only(node.index());
@@ -464,7 +464,8 @@ void Rounds::on_refusal(Node& node, QuorumAttempt& attempt, VoteReply reply) {
   std::optional<Holder> holder = reply.holder();
   attempt.round.refused(node.index(), number, reply.left, std::move(reply.numbers));
   if ((attempt.round.holders_nodes() & only(node.index())) == 0) return;
-  // A vote that only a renewal brought there has no label; another server's has.
+  // A vote that only a renewal gave to this server has no label. The vote of another server has
+  // one.
   const bool known = attempt.holder && attempt.holder->token == token_of(number);
   if (holder && holder->label.empty() && known) holder->label = attempt.holder->label;
   attempt.holder = std::move(holder);
@@ -475,7 +476,7 @@ void Rounds::on_settle(Node& node, const Call& call, const VoteReply& reply) {
   if (!attempt) return;
   Lock lock(attempt->mutex);
   if (attempt->ballot != call.operation || attempt->phase == Phase::won) return;
-  // Its address may lead elsewhere by now: what voted is not what answers.
+  // The address may lead to another server by now. Then the server that answers is not the voter.
   const bool voted = reply.kind == VoteReply::Kind::vote;
   if (voted && attempt->roll.counted(node.index(), node.server().id())) {
     attempt->round.settled(node.index(), reply.number);

@@ -45,7 +45,7 @@ class Server {
 
   /// Asks it for a vote by that address.
   void ask(const std::shared_ptr<Ballot>& ballot, const Node& node);
-  /// Asked right before such a request takes its place among those under way.
+  /// Called right before such a request joins the calls that are under way.
   [[nodiscard]] bool admits(const std::shared_ptr<Ballot>& ballot);
   /// It did not vote, and did nothing.
   void refused(const Ballot& ballot);
@@ -76,7 +76,7 @@ class Server {
   void connected(const Node& node);
   /// An address does not lead to it any more. @param unanswered those that `are_of_exchange()`
   void disconnected(Exchange::Calls unanswered);
-  /// It may be that server, which was restarted: it receives what that one has to receive.
+  /// It may be that server after a restart, so it receives the releases that are still due there.
   void inherit(Server& from);
 
   [[nodiscard]] Exchange& exchange() noexcept { return exchange_; }

@@ -55,17 +55,17 @@ class Servers {
   [[nodiscard]] Whereabouts& whereabouts() noexcept { return whereabouts_; }
   /// Connects again to each address that may now lead to another server.
   void settle_doubts();
-  /// An address that leads to the server of another one is the way to its own: connects it anew, as
-  /// long as its own has something to receive.
+  /// An address may lead to the server of another address. Then its own server cannot be reached by
+  /// it. Connects it again, as long as its own server still has to receive a release.
   void lead_home();
   /// @return true if `lead_home()` has something to do.
   [[nodiscard]] bool is_home_wanted() const { return !whereabouts_.clear() && is_any_owed(); }
 
   /// Takes the votes of that ballot back.
   void take_back(const std::shared_ptr<Ballot>& ballot) const;
-  /// Has those that did not vote for it forget that its attempt waits.
+  /// Servers that did not vote for it forget that its attempt waits.
   void end_waits(const std::shared_ptr<Ballot>& ballot) const;
-  /// Takes back what is not known here, at whatever servers the addresses lead to.
+  /// Takes back votes that this client does not know of, at all servers that the addresses lead to.
   void take_back_everywhere(const std::shared_ptr<Ballot>& ballot) const;
   /// Servers that were restarted under another identity receive the releases that this one cannot
   /// receive.
@@ -78,7 +78,7 @@ class Servers {
   }
   /// @return the number of servers that may have voted for it.
   [[nodiscard]] std::size_t voters(const AttemptId& ballot) const;
-  /// @return as many addresses as there are servers that have not.
+  /// @return one address for each server that has not voted for it.
   [[nodiscard]] NodeSet others(const AttemptId& ballot) const;
   /// @return true if a voter that was reached by this address is gone.
   [[nodiscard]] bool replaces_a_voter(const Node& node, const AttemptId& ballot) const;

@@ -126,7 +126,7 @@ class Exchange {
     [[nodiscard]] virtual bool send(Line& line, Call& call) = 0;
     /// The connection broke before it answered: notes what the call may have done.
     virtual void note_lost(const Line& line, Call& call) noexcept = 0;
-    /// There was no memory: all connections are made anew.
+    /// There was no memory: all connections are made again.
     virtual void break_lines() noexcept = 0;
     /// `due()` is earlier than before: a thread that sleeps until then has to know.
     virtual void sooner() = 0;

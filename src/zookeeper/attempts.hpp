@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The attempts of a client. They are few beside its requests, so that a step may look at all.
+// The attempts of a client. A client has few compared with its requests, so a step may look at all.
 #pragma once
 
 #include "zookeeper/course.hpp"
@@ -19,7 +19,7 @@ class Attempts {
   // Requests of the library.
   void acquire(const std::shared_ptr<Acquisition>& operation);
   void cancel(const std::shared_ptr<Acquisition>& operation);
-  /// The successor of a hold asks behind it. @return false: no attempt has that hold
+  /// The successor of a hold asks after the release. @return false: no attempt has that hold
   [[nodiscard]] bool release(const std::shared_ptr<Release>& operation);
 
   // Events of a session.

@@ -25,8 +25,8 @@ class Hold {
 
   explicit Hold(Course& course) noexcept : course_(course) {}
 
-  /// Its node has the name. Grants it if the session is proven to live; proves that first
-  /// otherwise.
+  /// Its node has the name. If the session is proven to live, grants it. Otherwise proves that
+  /// first.
   /// @param number the transaction that is the number of its grant
   void prove(std::int64_t number);
   [[nodiscard]] std::uint64_t number() const noexcept {
@@ -39,8 +39,8 @@ class Hold {
   /// @return when it is over if nothing renews it.
   [[nodiscard]] Instant lapse() const noexcept { return lapse_; }
   void lose(const std::string& words);
-  /// The same, but its session lives. The node stands until the library knows of the loss: with it
-  /// another client has the name.
+  /// The same, but its session lives. The node stays until the library knows of the loss, because
+  /// its removal gives the name to another client.
   void lose_and_remove(const std::string& words);
   /// @param wanted whether its node is to be watched from now on
   void watch(bool wanted);

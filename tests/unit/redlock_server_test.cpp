@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Goal: what one server still has to receive is kept until it has answered, whatever happens to the
-// addresses that lead to it. Method: a server that no address leads to, and ballots and endings of
-// the test's own.
+// Goal: the requests that one server still has to receive are kept until it has answered, even if
+// the addresses that lead to it change. Method: a server that no address leads to, with ballots and
+// endings of the test's own.
 #include "redlock/attempts.hpp"
 #include "redlock/server.hpp"
 #include "support/fake_host.hpp"
@@ -90,7 +90,7 @@ TEST_F(RedlockServer, MayHaveVotedFromTheRequestToTheAnswer) {
   EXPECT_FALSE(server_.may_have(its->id()));
 }
 
-// Two addresses lead to it, and it refused what came by one of them.
+// Two addresses lead to it, and it refused a request that came by one of them.
 TEST_F(RedlockServer, MayVoteYetIfOneOfTwoRequestsWasRefused) {
   const auto its = ballot();
   ask(server_, its);
@@ -205,7 +205,7 @@ TEST_F(RedlockServer, AnEndingIsGivenUpWhenItsHoldHasEnded) {
   EXPECT_FALSE(ending->release->done()) << "what the library is told is decided elsewhere";
 }
 
-// It has another identity, and perhaps the votes.
+// The restarted server has another identity, and may still have the votes.
 // Promise: L1
 TEST_F(RedlockServer, ARestartedServerReceivesWhatTheOneBeforeCannot) {
   const auto lost = ballot(1);

@@ -634,7 +634,7 @@ TEST_F(RemoteExchange, ForgetsAReleaseThatIsRefusedForGood) {
   EXPECT_TRUE(courses_.asked(waits, way_.connection)) << "its caller still waits";
 }
 
-// Thousands may wait there that nothing has happened to.
+// Thousands of calls that are not concerned may wait there.
 TEST_F(RemoteExchange, AsksForNothingAgainButWhatWasLostIfAnyConnectionWillDo) {
   PostOffice<Freight> store;
   store.courses = &courses_;

@@ -4,7 +4,7 @@
 --
 -- KEYS  1 the lock
 -- ARGV  1 attempt    2 number; '' = any    3 the step up to which votes are taken back
---       4 '1' = it leaves, and wants no more hints
+--       4 '1' = the attempt leaves: send it no more hints
 --       5 by an administrator: for how many ms the server refuses to give that hold its vote again; '' = by its client
 -- @return {outcome, now}: 'freed', 'before' = it was freed before, 'lapsed' = its lease was over, 'none' = not its vote
 local key, me, step = KEYS[1], ARGV[1], tonumber(ARGV[3])

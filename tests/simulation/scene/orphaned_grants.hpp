@@ -127,7 +127,7 @@ class OrphanedGrants {
   }
   /// See RedisCopies.
   static constexpr Nanos void_after = std::chrono::milliseconds(2100);
-  /// A copy that joins the queue counts as a waiter for so long, and is then handed the name.
+  /// A copy in the queue counts as a waiter for this time, and may then get the name.
   static constexpr Nanos silence = std::chrono::seconds(3);
   static constexpr Nanos provisional_lease = std::chrono::seconds(2);
 

@@ -109,8 +109,8 @@ void PostgresKeys::conclude_too_late(const Process& process, mortise::Client& mi
 }
 
 /// The next request to begin a run is lost, and executed a little later.
-/// @param outage so long the client cannot reach the server
-/// @param cancels_take so long each cancel of it waits for the server
+/// @param outage how long the client cannot reach the server
+/// @param cancels_take how long each cancel of it waits for the server
 void PostgresKeys::lose_a_begin(const Process& process, Nanos outage, Nanos cancels_take) {
   Room& room = trial_.room();
   trial_.delay([this, &room, &process, outage, cancels_take, lost = false](

@@ -35,7 +35,7 @@ class RedisJudges {
   void calm();
   /// It is about to be killed, or its client to be closed.
   void dies(const Process& process, const Ambush& ambush);
-  /// Its client was closed: until then it sent, and could confirm what it was handed.
+  /// Its client was closed. Until then it could send, and confirm a lock that it was handed.
   void closed(const Process& process, const Ambush& ambush);
   /// @param quiet for how long nothing has befallen anybody
   [[nodiscard]] std::optional<Verdict> look(Judge& judge, Nanos quiet);

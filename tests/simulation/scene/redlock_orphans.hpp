@@ -22,7 +22,7 @@ namespace simulation {
 
 class RedlockOrphans {
  public:
-  /// @param clients what ends with its client ends by itself
+  /// @param clients the grants of a client that has ended end by themselves
   RedlockOrphans(Room& room, const AttemptClients& clients, const Plan& plan)
       : room_(room), clients_(clients), steps_(plan.steps), names_(plan.names) {}
   void watch(redis::RedisModel& server) { servers_.push_back(&server); }
