@@ -93,7 +93,7 @@ void Answers::refused(const Call& call, const PqError& error) {
 void Answers::nonsense(const Call& call) {
   const Failure why(Errc::protocol, parts_.where() + ": the server sent an invalid reply");
   Flight lost = call;
-  if (call.kind == Call::Kind::acquire) {  // whatever was meant
+  if (call.kind == Call::Kind::acquire) {  // it may be granted
     parts_.attempts.may_hold(call.shared_acquisition(), call.void_moment(parts_.now()));
   } else if (call.is_release()) {
     lost.executed = lost.executed || call.is_own();

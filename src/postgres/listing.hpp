@@ -17,7 +17,7 @@ namespace mortise::postgres {
 [[nodiscard]] std::string first_name_of(const Listing& listing);
 /// @return a name that lies behind all that may be on it.
 [[nodiscard]] std::string name_behind(const Listing& listing);
-/// @return what list.sql answers; nothing = it makes no sense.
+/// @return the answer of list.sql; nothing = it is invalid.
 [[nodiscard]] std::optional<NamePage> page_of(const Result& result);
 
 }  // namespace mortise::postgres

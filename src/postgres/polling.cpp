@@ -64,7 +64,7 @@ void Polling::tidy() {
   base::OneByOne each;
   each([this] { look_after_stuck(); });
   each([&] { more = parts_.listener->tidy() || more; });
-  // While all connections are stuck, no event of a connection drops what is not wanted any more.
+  // While all connections are stuck, no event of a connection drops calls that have ended.
   each([this] { parts_.exchange->send_again(parts_.exchange->waiting().take(*parts_.pool)); });
   if (more) tidy_later();
   each.finish();

@@ -126,7 +126,7 @@ void InboxConnection::dropped(Connection& /*connection*/, const Failure& why, bo
   if (names_) names_->forget();
   if (for_good) state_.why_deaf().note(why);
   state_.decide();
-  lead(false);  // whatever fails below: without one no waiter joins a queue
+  lead(false);  // first: without an inbox no waiter joins a queue
   user_.lost_inbox(server_, why, for_good);
   // The other connection may have broken for the same reason, and no thread may be looking at it.
   if (was_up) server_.commands().suspect();

@@ -71,7 +71,7 @@ class Pipeline {
   /// Takes back a call that has not left. @return `sent`: its connection was dropped in the
   /// meantime, and the user was notified that the call is unanswered
   [[nodiscard]] Sent take_back(Call& call, const SentCalls::Place& place) noexcept;
-  /// Writes what is queued. @return true if the thread that polls must look at the connection
+  /// Writes the queued bytes. @return true if the thread that polls must look at the connection
   [[nodiscard]] bool write_rest();
   /// @return true if a call of that kind is not answered.
   template <class Which>

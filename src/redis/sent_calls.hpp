@@ -71,7 +71,7 @@ class SentCalls {
   /// The call that was taken is answered by that reply.
   /// @return when it was read; unset for a release that was alone
   [[nodiscard]] Instant read(Clock& clock) noexcept;
-  /// Shows what has changed to the threads that ask without the mutex. Call it after `read()`.
+  /// Shows the changes to the threads that ask without the mutex. Call it after `read()`.
   void note() noexcept;
   /// The call that was taken is the oldest again.
   void put_back() noexcept;

@@ -21,12 +21,12 @@ class WriteQueue {
  public:
   using Stream = remote::Stream;
 
-  /// @param mutex of the connection, which guards what other threads add
+  /// @param mutex of the connection, which guards the bytes that other threads add
   explicit WriteQueue(std::mutex& mutex) : mutex_(mutex) {}
 
   // Under the mutex.
 
-  /// Drops what was not written.
+  /// Drops the unwritten bytes.
   /// @param stream of the next connection; null = there is none yet
   /// @return the stream of the last one: destroy it outside the mutex
   std::shared_ptr<Stream> open(std::shared_ptr<Stream> stream) noexcept;

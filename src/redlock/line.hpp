@@ -23,7 +23,7 @@ class CallWriter {
   CallWriter(const Requests& requests, std::shared_ptr<Clock> clock)
       : requests_(requests), clock_(std::move(clock)) {}
 
-  /// @param call without what depends on the connection
+  /// @param call without its fields that depend on the connection
   /// @param only the address has to lead to that server; null = to any
   [[nodiscard]] redis::Connection::Sent send(Node& node, redis::Call call,
                                              const Server* only = nullptr) const;
@@ -47,7 +47,7 @@ using Exchange = remote::Exchange<redis::Call, Line, Courses>;
 [[nodiscard]] constexpr bool takes_back(const redis::Call& call) noexcept {
   return call.kind == redis::Call::Kind::cancel || call.kind == redis::Call::Kind::release;
 }
-/// @return true if the exchange of its server decides what becomes of it.
+/// @return true if the exchange of its server decides its fate.
 [[nodiscard]] constexpr bool is_of_exchange(const redis::Call& call) noexcept {
   return call.kind == redis::Call::Kind::acquire || takes_back(call);
 }

@@ -57,7 +57,7 @@ void Questions::look_at(const std::shared_ptr<Looking>& looking, NodeSet nodes) 
 std::optional<Holder> Questions::holder_of(
     const std::vector<std::pair<std::size_t, VoteReply>>& answers, bool& decided) const {
   std::size_t free =
-      parts_.quorum().nodes - answers.size();  // who has not answered may say anything
+      parts_.quorum().nodes - answers.size();  // the silent servers may report any holder
   decided = false;
   bool any_may = false;
   // Of several readers, a server names one first. So most servers may not name the same reader
@@ -166,7 +166,7 @@ void Questions::judge(const std::shared_ptr<Looking>& looking, Lock lock) {
     return (heard & only(node->index())) != 0 || (!node->usable() && node->why());
   });
   if (looking->check) decided = settled && answers >= parts_.quorum().majority();
-  // All who hold it are asked for, and one of them may have its majority elsewhere.
+  // The caller wants all holders, and one of them may have its majority at other servers.
   if (unsure && !settled) decided = false;
   // Read the failures last, so that they include everything that made a server count as settled.
   bool final = false;

@@ -30,7 +30,7 @@ bool Server::may_have(const AttemptId& ballot) const {
   });
 }
 
-// An exchange looks at what waits when its line is up.
+// An exchange looks at its waiting calls only when its line is up.
 void Server::forget_what_is_over() {
   const Instant now = clock_->now();
   static_cast<void>(courses_.to_undo(now));

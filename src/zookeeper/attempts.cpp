@@ -27,7 +27,7 @@ constexpr std::size_t most_watched_holds = 32;
   return true;
 }
 
-/// @return what makes an attempt of that mode.
+/// @return the function that makes an attempt of that mode.
 auto maker_of(Mode mode) {
   switch (mode) {
     case Mode::permit: return permit_course;

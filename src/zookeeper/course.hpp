@@ -80,7 +80,7 @@ class CourseState : public std::enable_shared_from_this<CourseState>, public Wat
   /// It waits for an event that its session knows.
   void set_watching(bool is_watching) noexcept;
   [[nodiscard]] bool is_watching() const noexcept { return is_watching_; }
-  /// @return what its caller waits for; null = that is complete.
+  /// @return the operation of its caller; null = it is complete.
   [[nodiscard]] const std::shared_ptr<Acquisition>& operation() const noexcept {
     return operation_;
   }
@@ -90,7 +90,7 @@ class CourseState : public std::enable_shared_from_this<CourseState>, public Wat
 
   /// @return true if its next step comes with an answer or a connection, or it has none.
   [[nodiscard]] bool has_to_wait() const;
-  /// @return what receives the answer to a request that is counted.
+  /// @return the receiver of the answer to a counted request.
   /// @param even_if_over it is called when the attempt is over as well
   template <class Heed>
   [[nodiscard]] Session::Answer answer(Heed heed, bool even_if_over = false) {

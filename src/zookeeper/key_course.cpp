@@ -190,7 +190,7 @@ class KeyCourse final : public RunCourse {
     outcome_.set_version(memo().version);
     hold().prove(static_cast<std::int64_t>(memo().kept.record.number));
   }
-  // A client that runs whatever the outcome waits as for a lock: no outcome answers it.
+  // A client that runs the key after each outcome waits as for a lock: no outcome answers it.
   void watch_record() {
     if (watches_record_ || memory().repeat == Repeat::always) return;
     const auto read = [this](const Reply& reply) { watching_record(true, reply); };

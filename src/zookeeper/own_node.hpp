@@ -56,7 +56,7 @@ class OwnNode {
 
   // For requests that make or remove it together with other nodes.
   void asked() noexcept { is_unsure_ = true; }
-  /// @param path what it will be called
+  /// @param path its future path
   /// @param number the number that it will have
   void asked(std::string path, std::int64_t number);
   void made(std::string_view path, std::int64_t number);

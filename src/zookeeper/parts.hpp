@@ -67,7 +67,7 @@ struct Parts {
   [[nodiscard]] Failure failure(Errc code, const std::string& words) const {
     return {code, describe() + ": " + words};
   }
-  /// @return what a reply means that is not the expected one.
+  /// @return the meaning of an unexpected reply.
   [[nodiscard]] Failure failure_of(const Reply& reply, const std::string& what) const;
   /// @return the failure if the node with a name's digest keeps another name.
   [[nodiscard]] Failure other_name(const std::string& node) const;

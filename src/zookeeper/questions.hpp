@@ -52,7 +52,7 @@ class Question : public std::enable_shared_from_this<Question> {
   /// The answer to a request of it was lost.
   virtual void lose() {}
 
-  /// @return what receives the reply to a request of this round.
+  /// @return the receiver of the reply to a request of this round.
   [[nodiscard]] Session::Answer answer(std::function<void(const Reply&)> heed);
   /// @return false: the reply is neither what was asked for nor that it is not there. The question
   /// has failed
