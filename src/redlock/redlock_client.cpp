@@ -56,8 +56,8 @@ constexpr std::chrono::seconds astray_again{1};
 // Of the time that close() may take.
 constexpr std::chrono::milliseconds patience_at_the_end{750};
 constexpr std::chrono::milliseconds a_look{5};
-// What is sent later than that before the end is not answered in time. What was refused is sent
-// again within half a second, and is.
+// A call that leaves later than this before the end gets no answer in time. A refused call is sent
+// again within half a second, so it gets one.
 constexpr std::chrono::milliseconds an_answer{150};
 
 }  // namespace
