@@ -5,6 +5,7 @@
 #include "postgres/postgres_backend.hpp"
 #include "postgres/server_error.hpp"
 #include "postgres/sql.hpp"
+#include "postgres/statements.hpp"
 #include "remote/dialer.hpp"
 
 #include <utility>
