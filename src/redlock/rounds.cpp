@@ -319,8 +319,8 @@ void Rounds::cancel(const std::shared_ptr<Acquisition>& operation) {
 
 // The cancel is complete if the attempt cannot get a majority any more, or if all servers that
 // answer have taken their votes back. Only this client makes a grant of votes, and the other
-// servers receive the cancel when they are back. If no server has answered, the attempt stays in
-// doubt.
+// servers receive the cancel when they are back. For the same reason the cancel does not wait until
+// lost requests are void. If no server has answered, the attempt stays in doubt.
 void Rounds::finish_cancel(const Attempt& attempt, Lock lock) {
   if (attempt->phase != Phase::cancelled) return;
   const Servers& servers = parts_.servers;
@@ -328,7 +328,7 @@ void Rounds::finish_cancel(const Attempt& attempt, Lock lock) {
     bool heard = attempt->nodes.spoke != 0;
     for (const auto& node : servers.nodes()) {
       if ((attempt->nodes.spoke & only(node->index())) == 0) continue;
-      heard = heard && !node->server().may_have(ballot->id());
+      heard = heard && !node->server().is_to_answer(ballot->id());
     }
     if (servers.voters(ballot->id()) >= parts_.quorum().majority() && !heard) return;
   }

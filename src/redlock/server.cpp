@@ -12,6 +12,11 @@ namespace {
 using redis::Call;
 using remote::AttemptCourse;
 
+bool is_open(const AttemptCourse& course) noexcept {
+  using enum AttemptCourse::State;
+  return course.state() != wanted && course.state() != gone;
+}
+
 }  // namespace
 
 Server::Server(const Line::Shared& shared, std::uint64_t id, Instant met)
@@ -24,11 +29,11 @@ Server::Server(const Line::Shared& shared, std::uint64_t id, Instant met)
 }
 
 bool Server::may_have(const AttemptId& ballot) const {
-  return courses_.ask(ballot, [](const AttemptCourse& course) {
-    using enum AttemptCourse::State;
-    return (course.state() != wanted && course.state() != gone) || course.lost().any();
-  });
+  return courses_.ask(
+      ballot, [](const AttemptCourse& course) { return is_open(course) || course.lost().any(); });
 }
+
+bool Server::is_to_answer(const AttemptId& ballot) const { return courses_.ask(ballot, is_open); }
 
 // An exchange looks at its waiting calls only when its line is up.
 void Server::forget_what_is_over() {

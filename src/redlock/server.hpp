@@ -35,6 +35,9 @@ class Server {
   [[nodiscard]] bool was_at(const Node& node) const noexcept { return at_.load() == &node; }
   /// @return true if it may have voted for that ballot, or may vote yet.
   [[nodiscard]] bool may_have(const AttemptId& ballot) const;
+  /// @return true if the client has asked it for that ballot, and it has not taken the vote back. A
+  /// lost request may still get a vote there, which the exchange takes back.
+  [[nodiscard]] bool is_to_answer(const AttemptId& ballot) const;
   /// @return true if a release of that hold was lost on its way.
   [[nodiscard]] bool is_in_doubt(const AttemptId& ballot) const {
     using remote::AttemptCourse;
