@@ -21,6 +21,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -203,7 +204,7 @@ class Ours : public Side {
   }
   double cancel() {
     const Request request = [&](std::size_t i, std::string& out) {
-      requests_.cancel(out, {}, request_of(attempt_of(waiter_, i), i, true));
+      requests_.cancel(out, {}, request_of(attempt_of(waiter_, i), i, true), std::nullopt);
     };
     return act("cancel", request, is("busy"));
   }

@@ -107,7 +107,8 @@ MORTISE_TEST(Scale, ManyShortClientsLeaveNothingBehind) {
     last = lock.token();
     if (i % 2 == 0) lock.unlock();  // the others are freed by close()
   }
-  EXPECT_TRUE(eventually([&] { return open_descriptors() == descriptors; }));
+  EXPECT_TRUE(eventually([&] { return open_descriptors() == descriptors; }))
+      << open_descriptors() << " descriptors are open, " << descriptors << " were";
   EXPECT_TRUE(eventually([&] { return running_threads() <= threads; }));
 }
 
