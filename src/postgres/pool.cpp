@@ -243,7 +243,7 @@ bool Pool::tidy() {
 void Pool::request(Connection::Request request) noexcept {
   const std::lock_guard lock(mutex_);
   for (const auto& each : all_) {
-    // What is stuck may go on, unless another server is meant.
+    // A connection that is stuck may go on, unless the client has moved to another server.
     const bool forsakes =
         request == Connection::Request::forsake || request == Connection::Request::if_outdated;
     if (each->up() || (forsakes && each->stuck())) each->request(request);

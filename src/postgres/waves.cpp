@@ -244,7 +244,8 @@ void Waves::take_transaction(bool is_late, Flights& done) {
                         !base::mutant("postgres.cancelled_wait_counts_as_commit");
   const bool is_once_more = in_doubt || (failed && over.size() > 1);
   if (!is_late && is_once_more) {
-    // Or none of it has happened. Whose fault it was comes out when each is asked alone.
+    // The server may also have executed no call of the wave. Each call is sent alone now, which
+    // shows the call that failed.
     for (Flight& each : over) {
       each.alone = each.alone || failed;
       each.executed = each.executed || in_doubt;

@@ -78,7 +78,7 @@ class Connection final : public base::TunedSource {
   [[nodiscard]] bool up() const noexcept { return link_.is_up(); }
   /// @return true if it is there, or if it is wanted.
   [[nodiscard]] bool is_wanted() const noexcept { return link_.is_wanted(); }
-  /// @return where it leads.
+  /// @return the server that the connection leads to.
   [[nodiscard]] const Destination& destination() const noexcept { return destination_; }
   /// @return the server, for messages.
   [[nodiscard]] const std::string& where() const noexcept { return destination_.words(); }

@@ -37,7 +37,7 @@ class Destination {
     const std::lock_guard lock(mutex_);
     at_ = std::move(at);
   }
-  /// @return where it is connected to, or was last.
+  /// @return the address of the last connection.
   [[nodiscard]] base::Endpoint endpoint() const {
     const std::lock_guard lock(mutex_);
     return at_.endpoint;

@@ -38,7 +38,7 @@ class InboxState {
     awaits_probe_.store(false);
   }
   void decide() noexcept { is_decided_.store(true); }
-  /// It is made anew, if it is not there.
+  /// A client wants the inbox again. If the inbox is not up, its state is undecided.
   void renew() noexcept { is_decided_.store(is_up_.load()); }
 
   enum class Probe : std::uint8_t {

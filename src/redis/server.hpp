@@ -108,7 +108,7 @@ class Server final : private Connection::User {
   [[nodiscard]] std::uint64_t clock() const noexcept { return identity_.clock(); }
   /// @return "redis 10.0.0.1:6379".
   [[nodiscard]] const std::string& where() const noexcept { return commands_.where(); }
-  /// @return true if sentinels know where it is.
+  /// @return true if the client asks sentinels for the address of this server.
   [[nodiscard]] bool has_sentinels() const noexcept { return sentinels_ != nullptr; }
 
   /// A call for it was made; and when that was last.

@@ -202,7 +202,8 @@ TEST_F(RedlockServer, AnEndingIsGivenUpWhenItsHoldHasEnded) {
   EXPECT_FALSE(ending->done());
   EXPECT_TRUE(ending->expire(start + 30s + 2min));
   EXPECT_TRUE(ending->done()) << "so that no exchange sends it again";
-  EXPECT_FALSE(ending->release->done()) << "what the library is told is decided elsewhere";
+  EXPECT_FALSE(ending->release->done())
+      << "the exchange of a server completed the release of the library";
 }
 
 // The restarted server has another identity, and may still have the votes.
@@ -235,7 +236,7 @@ TEST(RedlockAttempts, AHoldStaysUntilItIsForgotten) {
   attempts.won(*its, start);
   EXPECT_TRUE(attempts.undecided().empty());
   EXPECT_EQ(attempts.find(operation->request().attempt), its);
-  EXPECT_EQ(attempts.find_or_make(operation), its) << "or it would begin anew";
+  EXPECT_EQ(attempts.find_or_make(operation), its) << "the attempt has two records";
   attempts.forget(*its);
   EXPECT_EQ(attempts.find(operation->request().attempt), nullptr);
 }

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
--- Who waits for a key, in order of arrival. A waiter that has not asked for 3 s leaves. If the key is free, the waiters
--- that its outcome answers get a message D and leave, and the next one to run the key gets a message L. A waiter that
--- got an L and does not ask for 1 s lets others pass. So does a waiter whose client is not connected.
+-- Walks over the waiters of a key in order of arrival. A waiter that has not asked for 3 s leaves. If the key is free,
+-- the waiters that its outcome answers get a message D and leave, and the next one to run the key gets a message L. A
+-- waiter that got an L and does not ask for 1 s lets others pass. So does a waiter whose client is not connected.
 --
 -- A member of `queue` is a letter and the attempt. The letter is the wish of the waiter, if the key has an outcome: f =
 -- run it after a failure, n = never, a = always. The hash `waiters` has for each attempt the time of its last question
