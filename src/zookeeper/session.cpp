@@ -134,7 +134,8 @@ void Session::connect(Instant now) {
   state_ = State::connecting;
   limit_ = now + std::min(longest_connect, timeout_ / 3);
   asked_to_connect_ = now;
-  of_use_ = timed_out_ = false;
+  answered_ = never;
+  timed_out_ = false;
   // A server turns away who has seen more than it has. Another one may lead on, as long as the
   // session can be alive. If it cannot, the servers have perhaps lost what they had: then they are
   // asked without that, and know nothing of the session.
@@ -185,10 +186,14 @@ void Session::run(short events, Instant now) {
   if (state_ == State::resolving) {
     resolved(now);
   } else if (state_ == State::connecting || state_ == State::up) {
-    handle_->process(events);
-    look(now);
+    process(events, now);
   }
   if (state_ != State::up || now >= next_) tick(now);
+}
+
+void Session::process(short events, Instant now) {
+  handle_->process(events);
+  look(now);
 }
 
 void Session::look(Instant now) {
@@ -239,7 +244,7 @@ void Session::lost(Instant now, Failure why) {
   trouble_ = std::move(why);
   // A server that greets, answers nothing and hangs up is not to be connected to without a pause.
   // (By TLS both may be read at once: the connection was never seen up then.)
-  const bool good = of_use_ || now - asked_to_connect_ >= remote::longest_pause;
+  const bool good = answered_ != never || now - asked_to_connect_ >= remote::longest_pause;
   failures_ = good ? 0 : failures_ + 1;
   down_since_ = now;
   pause(now);
@@ -287,6 +292,8 @@ void Session::end_left(Instant now) {
 }
 
 void Session::tick(Instant now) {
+  // If the program stood still, the answers may have come, and nobody has read them yet.
+  if (state_ == State::up) process(POLLIN, now);
   check_time(now);
   if (state_ == State::up && now >= prepare_at_) {
     const Handle::Prepared prepared = handle_->prepare(now);
@@ -317,9 +324,16 @@ Instant Session::next_of_state(Instant now) const noexcept {
   return limit_;
 }
 
+// A connection that delivers answers is alive, even if the oldest request is late: a server may
+// need long for many.
+Instant Session::silent_since() const noexcept {
+  const Instant oldest = calls_.begin()->second.asked;
+  return answered_ == never ? oldest : std::max(oldest, answered_);
+}
+
 void Session::check_time(Instant now) {
   if (state_ == State::up) {
-    if (calls_.empty() || now < calls_.begin()->second.asked + timeout_ / 3) return;
+    if (calls_.empty() || now < silent_since() + timeout_ / 3) return;
     timed_out_ = true;
     handle_->mark_broken(ETIMEDOUT);
     look(now);

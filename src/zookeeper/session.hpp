@@ -188,6 +188,7 @@ class Session final : public Source, private Handle::User {
   void resolved(Instant now);
   void open(const std::string& servers, Hosts hosts, Instant now);
   void connect(Instant now);
+  void process(short events, Instant now);
   void look(Instant now);
   void attempt_failed(Instant now);
   void came_up(Instant now);
@@ -197,6 +198,7 @@ class Session final : public Source, private Handle::User {
   [[nodiscard]] Instant next_of_state(Instant now) const noexcept;
   void pause(Instant now);
   void check_time(Instant now);
+  [[nodiscard]] Instant silent_since() const noexcept;
   void drain_calls(Code code);
   [[nodiscard]] Failure unavailable(const std::string& words) const;
   [[nodiscard]] Failure failure() const;
@@ -225,7 +227,7 @@ class Session final : public Source, private Handle::User {
   std::unique_ptr<Handle> left_;  // of a session that was given up
   Instant left_until_ = never;  // until then the server is to read so; never: not before it is sent
   std::string given_up_;        // why it is to end; empty: it is not
-  bool of_use_ = false;         // a request was answered on this connection
+  Instant answered_ = never;    // the last answer on this connection; never: there was none
   Instant down_since_ = never;  // this session had no connection since then
   bool turned_away_ = false;    // ... and a server has hung up on its greeting
   bool outlived_ = false;       // what it has seen is not told any more

@@ -156,9 +156,9 @@ void Session::count(const Pending& pending, const Reply& reply) {
     case Code::not_done: return;
     default: break;
   }
-  of_use_ = true;
-  failures_ = 0;
   const Instant now = clock_->now();
+  answered_ = now;
+  failures_ = 0;
   switch (reply.code) {
     // What else is answered to a write may be the own server's word alone.
     case Code::ok:

@@ -3,8 +3,12 @@
 // their deadlines, calls keep their times. Method: a proxy that swallows, while a lock is held and
 // while it is waited for.
 #include "fault/zookeeper_fixture.hpp"
+#include "model/process.hpp"
+#include "support/contract_process.hpp"
 
 #include <optional>
+#include <string>
+#include <thread>
 
 namespace mortise::fault {
 namespace {
@@ -97,6 +101,36 @@ TEST_F(ZooKeeperOutage, ATimedWaitLeavesNoPlaceBehind) {
   }
   EXPECT_EQ(lock.release(), Released::released);
   expect_free("a");
+}
+
+// A connection that is silent for a third of a session is given up. This one was not silent: nobody
+// read its answers.
+TEST_F(ZooKeeperOutage, AProcessThatStoodStillReadsTheAnswersBeforeItGivesUpAConnection) {
+  Proxy way(server().port(), {.running = false, .protocol = test::ProxyProtocol::zookeeper});
+  const contract::Line asks;
+  const contract::Line ends;
+  model::Process child = model::Process::fork_child([&] {
+    Client mine("zookeeper://127.0.0.1:" + std::to_string(way.port()) + "/" +
+                rest("session=4s&margin=300ms"));
+    mine.check(patience);
+    asks.tell('a');
+    while (ends.hear(0ms) != 'e') mine.check(patience);
+    mine.check(patience);
+    return 0;
+  });
+  way.run();
+  ASSERT_EQ(asks.hear(patience), 'a');
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(child.stop());
+    std::this_thread::sleep_for(1'600ms);
+    child.resume();
+    std::this_thread::sleep_for(100ms);
+  }
+  ends.tell('e');
+  const std::optional<model::Exit> exit = child.wait_for(patience);
+  ASSERT_TRUE(exit);
+  EXPECT_EQ(exit->code, 0);
+  EXPECT_EQ(way.counts().accepted, 1U);
 }
 
 TEST_F(ZooKeeperOutage, ANameThatNobodyKnowsIsUnavailableInWords) {
