@@ -309,6 +309,8 @@ class Exchange {
       Call& call = one.front();
       if (is_over(call, courses_, now)) return give_up(call);
       call.asked = {};
+      // The store may read the operation after its answer has come, when the caller has left.
+      const std::shared_ptr<Operation> operation = call.operation;
       if (!store_.send(line, call)) put(std::move(one));
     };
     for (;;) {

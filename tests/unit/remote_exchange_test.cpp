@@ -106,6 +106,12 @@ class PostOffice final : public Exchange::Store, public Exchange::Routes {
     if (call.kind == Purpose::take) {
       static_cast<void>(courses->asked(call.shared_acquisition(), line.connection));
     }
+    if (caller != nullptr) {
+      // The answer comes before this function returns. Then nobody has the call any more.
+      const std::weak_ptr<Operation> operation = std::exchange(call.operation, nullptr);
+      caller->reset();
+      if (operation.expired()) ++freed;
+    }
     return true;
   }
   void note_lost(const Way& /*line*/, Call& call) noexcept override {
@@ -122,6 +128,8 @@ class PostOffice final : public Exchange::Store, public Exchange::Routes {
   bool without_memory = false;
   bool is_lost_soon = false;   // after the exchange has asked for the state of the line
   bool comes_up_soon = false;  // after it has asked, and before it wants the line
+  std::shared_ptr<Operation>* caller = nullptr;  // leaves during the next `send()`
+  int freed = 0;                                 // how many operations were freed during `send()`
   mutable bool was_asked = false;
   std::uint64_t version_now = 1;
   std::uint64_t becomes_known = 0;
@@ -193,6 +201,18 @@ TEST_F(RemoteExchange, SendsWhatWaitsForAConnectionInOrder) {
   EXPECT_EQ(store_.take_sent(), "rq") << "each hint is given by the next connection anyway";
   const auto next = submit(Purpose::release);
   EXPECT_EQ(store_.take_sent(), "r");
+}
+
+TEST_F(RemoteExchange, KeepsTheOperationOfAWaitingCallWhileItIsSent) {
+  come_up();
+  way_.room = 0;
+  auto first = submit(Purpose::question);
+  store_.caller = &first;
+  way_.room = 1;
+  const auto second = submit(Purpose::question);
+  EXPECT_EQ(store_.take_sent(), "q");
+  EXPECT_EQ(first, nullptr);
+  EXPECT_EQ(store_.freed, 0);
 }
 
 TEST_F(RemoteExchange, ReportsWhyThereIsNoConnection) {
