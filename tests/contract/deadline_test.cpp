@@ -104,7 +104,8 @@ MORTISE_TEST(Deadline, OfARenewalCountsFromItsRequest, Quality::leases, Hook::de
   lock.lock();
   constexpr auto one_way = 60ms;
   store().misbehave({.delay_min = one_way, .delay_max = one_way});
-  ASSERT_TRUE(record->told(Record::Kind::renewed, 1));
+  // The first of them may have been under way before the delays began.
+  ASSERT_TRUE(record->told(Record::Kind::renewed, record->count(Record::Kind::renewed) + 2));
   EXPECT_LE(lock.valid_for(), lease - margin_of(lease) - 2 * one_way);
   store().misbehave({});
   static_cast<void>(lock.release());

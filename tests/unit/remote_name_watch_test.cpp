@@ -33,7 +33,7 @@ class WatchedName : public ::testing::Test {
   }
   /// One question and its answer, if it is time for them.
   void turn() {
-    host_.step(NameWatch::interval * 5 / 4);
+    host_.step(std::chrono::milliseconds(NameWatch::interval) * 5 / 4);
     host_.poll();
     if (watch_.due() == never) return;
     // This one joins the lookup, and is answered behind the watch.
