@@ -292,7 +292,7 @@ void Session::end_left(Instant now) {
 }
 
 void Session::tick(Instant now) {
-  // If the program stood still, the answers may have come, and nobody has read them yet.
+  // If the program stood still, there may be answers that no thread has read yet.
   if (state_ == State::up) process(POLLIN, now);
   check_time(now);
   if (state_ == State::up && now >= prepare_at_) {
@@ -324,8 +324,8 @@ Instant Session::next_of_state(Instant now) const noexcept {
   return limit_;
 }
 
-// A connection that delivers answers is alive, even if the oldest request is late: a server may
-// need long for many.
+// A connection that delivers answers is alive, even if the oldest request is late. A server may
+// need long for many requests.
 Instant Session::silent_since() const noexcept {
   const Instant oldest = calls_.begin()->second.asked;
   return answered_ == never ? oldest : std::max(oldest, answered_);

@@ -328,8 +328,8 @@ TEST_F(PostgresErrors, AFullDiskFailsTheCheckAsItFailsALock) {
 }
 
 // A load balancer asks all copies of a service, and each write takes the time of a far standby.
-// The first check holds the row that all checks write, until the test lets it go on. Each of the
-// others finds the row locked and looks whether it was written; none waits for the row.
+// All checks write one row. The first check keeps it locked until the test opens the gate. The
+// other checks do not wait for the row: they ask whether another check has written it.
 TEST_F(PostgresErrors, ManyChecksAtOnceDoNotWaitForEachOther) {
   constexpr int many = 20;
   PostgresTalk gate = server().talk();

@@ -103,8 +103,8 @@ TEST_F(ZooKeeperOutage, ATimedWaitLeavesNoPlaceBehind) {
   expect_free("a");
 }
 
-// A connection that is silent for a third of a session is given up. This one was not silent: nobody
-// read its answers.
+// A client gives up a connection that is silent for a third of a session. This connection has
+// delivered answers that no thread has read.
 TEST_F(ZooKeeperOutage, AProcessThatStoodStillReadsTheAnswersBeforeItGivesUpAConnection) {
   Proxy way(server().port(), {.running = false, .protocol = test::ProxyProtocol::zookeeper});
   const contract::Line asks;

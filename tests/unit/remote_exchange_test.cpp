@@ -107,7 +107,7 @@ class PostOffice final : public Exchange::Store, public Exchange::Routes {
       static_cast<void>(courses->asked(call.shared_acquisition(), line.connection));
     }
     if (caller != nullptr) {
-      // The answer comes before this function returns. Then nobody has the call any more.
+      // The answer arrives before this function returns. Then no other object has the call.
       const std::weak_ptr<Operation> operation = std::exchange(call.operation, nullptr);
       caller->reset();
       if (operation.expired()) ++freed;
