@@ -2,6 +2,7 @@
 // The cases of the Redis backend. Each figure has a server of its own, fresh and empty.
 #include "case.hpp"
 #include "redis_contended.hpp"
+#include "redis_crowd.hpp"
 #include "redis_cycles.hpp"
 #include "redis_holds.hpp"
 #include "redis_readers.hpp"
@@ -128,6 +129,24 @@ void add_resting(Cases& cases) {
       {.name = "redis/held_lock_server", .unit = "bytes", .ours = server_memory_of_a_hold});
 }
 
+void add_crowds(Cases& cases) {
+  using enum Mode;
+  add(cases, {same, crossed},
+      {.name = "redis/outstanding_40000",
+       .unit = "1/s",
+       .better = Better::higher,
+       .ours = [](Mode mode) { return redis_outstanding(mode, 40'000); },
+       .floor = [](Mode mode) { return redis_outstanding(mode, 512); },
+       .goal = 0.8});
+  for (const bool stands_still : {false, true}) {
+    add(cases, {unpinned},
+        {.name = stands_still ? "redis/waits_10000_after_a_stop" : "redis/waits_10000",
+         .unit = "1/s",
+         .ours = [stands_still](Mode mode) { return redis_ten_thousand_waits(mode, stands_still); },
+         .goal = 100});
+  }
+}
+
 void add_shapes(Cases& cases) {
   using enum Mode;
   add(cases, {same, crossed},
@@ -168,6 +187,7 @@ void add_redis_cases(Cases& cases) {
   add_cycles(cases);
   add_contended(cases);
   add_resting(cases);
+  add_crowds(cases);
 }
 
 }  // namespace mortise::bench
