@@ -130,9 +130,10 @@ void OwnNode::settled(const Reply& reply) {
     return course_.drive();
   }
   const std::string path = path_below(course_.claim().queue, found);
-  const auto looked = [this, path, takes_any](const Reply& node) {
+  const auto looked = [this, path](const Reply& node) {
     if (node.code != Code::ok && node.code != Code::no_node) return;
-    if (node.code == Code::ok && (node.owner == course_.session().id() || takes_any)) {
+    if (node.code == Code::ok &&
+        (node.owner == course_.session().id() || base::mutant("zookeeper.settle_takes_any"))) {
       made(path, node.czxid);
     } else {
       // It goes with a former session, or has gone: nothing may depend on it.
