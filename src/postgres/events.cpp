@@ -23,7 +23,7 @@ constexpr std::string_view of_a_permit = "permit ";
 void Events::connected(Connection& connection) {
   parts_.listener->note(connection);
   if (!parts_.pool->has(connection)) return parts_.listener->came_up();
-  parts_.pool->note_up();
+  parts_.pool->why_down().clear();
   base::OneByOne each;
   each([&] { connection.watch(parts_.polling->names()); });
   each([this] { parts_.polling->tidy_later(); });
@@ -104,7 +104,7 @@ void Events::lost(const ServerError& why, bool was_up, Flights unanswered) {
   const bool others = pool.up();
   const bool final = why.kind == ServerError::Kind::final && !others;
   base::OneByOne each;
-  if (!others) each([&] { pool.note_down(why.failure); });
+  if (!others) pool.why_down().note(why.failure);
   // A connection that was up is up again at once, as a rule.
   const bool once_more = others || (was_up && !pool.all_stuck());
   each([&] { parts_.exchange->lost(pool, why.failure, final, once_more, std::move(unanswered)); });

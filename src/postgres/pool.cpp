@@ -167,12 +167,7 @@ Failure Pool::want(bool now) {
   }
   if (one == nullptr && all_.size() < most_) one = &open_locked();
   if (one != nullptr) one->want(now);
-  return why_down_;
-}
-
-void Pool::note_down(Failure why) {
-  const std::lock_guard lock(mutex_);
-  why_down_ = std::move(why);
+  return why_down_.get();
 }
 
 bool Pool::all_stuck() const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "postgres/connection.hpp"
+#include "remote/last_failure.hpp"
 
 #include <array>
 #include <cstddef>
@@ -45,11 +46,10 @@ class Pool {
   /// The call is no longer under way. A second call of this function does nothing.
   void done(Flight& call);
   /// Has one connect, if none is up. @param now as in Connection::want()
-  /// @return why none is up; none = one is, or that is not known
+  /// @return as `why_down()`
   Failure want(bool now);
-  /// One is up, or none is.
-  void note_up() { note_down({}); }
-  void note_down(Failure why);
+  /// @return why none is up; none = one is, or that is not known
+  [[nodiscard]] remote::LastFailure& why_down() noexcept { return why_down_; }
   [[nodiscard]] bool up() const;
   /// @return whether one is up, or is stuck and may go on.
   [[nodiscard]] bool stands() const;
@@ -89,7 +89,7 @@ class Pool {
   const Make make_;
   mutable std::mutex mutex_;
   bool closed_ = false;
-  Failure why_down_{};
+  remote::LastFailure why_down_;
   Connection* ringing_ = nullptr;  // tells of what was freed, which may take long
   std::vector<std::unique_ptr<Connection>> all_;
   // By the hash of the name: names that share one go the same way while both have calls.

@@ -4,7 +4,7 @@
 
 #include <mortise/clock.hpp>
 
-#include "redis/last_failure.hpp"
+#include "remote/last_failure.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -25,8 +25,8 @@ class InboxState {
   /// @return as ServerIdentity::clock(), of the server to which the inbox leads.
   [[nodiscard]] std::uint64_t clock() const noexcept { return clock_.load(); }
   /// @return why there will be no inbox.
-  [[nodiscard]] LastFailure& why_deaf() noexcept { return why_deaf_; }
-  [[nodiscard]] const LastFailure& why_deaf() const noexcept { return why_deaf_; }
+  [[nodiscard]] remote::LastFailure& why_deaf() noexcept { return why_deaf_; }
+  [[nodiscard]] const remote::LastFailure& why_deaf() const noexcept { return why_deaf_; }
 
   void comes_up(std::uint64_t clock) noexcept {
     clock_.store(clock);
@@ -66,7 +66,7 @@ class InboxState {
   std::atomic<bool> is_up_{false};
   std::atomic<bool> is_decided_{false};
   std::atomic<std::uint64_t> clock_{0};
-  LastFailure why_deaf_;
+  remote::LastFailure why_deaf_;
   std::atomic<Instant::rep> probed_{0};  // when the last probe was sent
   std::atomic<bool> awaits_probe_{false};
 };

@@ -8,12 +8,12 @@
 #include "redis/answer.hpp"
 #include "redis/connection.hpp"
 #include "redis/inbox_connection.hpp"
-#include "redis/last_failure.hpp"
 #include "redis/place_watch.hpp"
 #include "redis/sentinels.hpp"
 #include "redis/server_identity.hpp"
 #include "redis/settings.hpp"
 #include "redis/witness.hpp"
+#include "remote/last_failure.hpp"
 #include "remote/stream/tls.hpp"
 
 #include <atomic>
@@ -153,7 +153,7 @@ class Server final : private Connection::User {
   PlaceWatch watch_;
   const std::unique_ptr<Witness> witness_;
   Told told_;
-  LastFailure why_down_;
+  remote::LastFailure why_down_;
   std::atomic<Instant::rep> used_{0};
   std::atomic<State> state_{State::detached};
 };

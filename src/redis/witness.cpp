@@ -4,7 +4,6 @@
 // of a cluster (pubsub.c, publishCommand()); a cluster would need a write to one of its slots.
 #include "redis/witness.hpp"
 
-#include "base/farewell.hpp"
 #include "base/mutant.hpp"
 #include "redis/command.hpp"
 #include "redis/rights.hpp"
@@ -245,10 +244,10 @@ void Witness::tell(Pendings& those, const Failure& why) {
 void Witness::look(Instant now) {
   if (due_.get() > now) return;
   Pendings over;
-  Failure why(Errc::unavailable, connection_.where() + ": no reply to WAIT in time");
+  Failure why = why_down_.get();
+  if (!why) why = {Errc::unavailable, connection_.where() + ": no reply to WAIT in time"};
   {
     const std::lock_guard lock(mutex_);
-    if (why_down_) why = why_down_;
     for (auto each = seen_.begin(); !asks_ && each != seen_.end();) {
       const auto next = std::next(each);
       if (each->until <= now) over.splice(over.end(), seen_, each);
@@ -269,8 +268,8 @@ void Witness::connected(Connection& connection) {
   {
     const std::lock_guard lock(mutex_);
     same = met_ == run_id_;
-    why_down_ = Failure{};
   }
+  why_down_.clear();
   if (!same) {
     return connection.drop(
         {Errc::unavailable, connection.where() + ": this connection leads to another server"});
@@ -282,10 +281,7 @@ void Witness::connected(Connection& connection) {
 void Witness::dropped(Connection& connection, const Failure& why, bool /*was_up*/,
                       std::list<Call> /*unanswered*/) {
   bool sooner = false;
-  base::without_memory([&] {
-    const std::lock_guard lock(mutex_);
-    why_down_ = why;
-  });
+  why_down_.note(why);
   {
     const std::lock_guard lock(mutex_);
     if (closed_) return;

@@ -6,6 +6,7 @@
 
 #include "base/timer_source.hpp"
 #include "redis/connection.hpp"
+#include "remote/last_failure.hpp"
 #include "remote/timer.hpp"
 
 #include <chrono>
@@ -111,7 +112,7 @@ class Witness final : private Connection::User {
   std::uint64_t granting_ = 0;  // ... and its clock
   std::string met_;             // of the one that this connection leads to
   Failure refused_;             // the word before WAIT was
-  Failure why_down_;
+  remote::LastFailure why_down_;
 };
 
 }  // namespace mortise::redis

@@ -4,7 +4,6 @@
 #include "redlock/node.hpp"
 
 #include "base/farewell.hpp"
-#include "base/one_by_one.hpp"
 #include "redis/answer.hpp"
 
 #include <optional>
@@ -146,16 +145,6 @@ void Node::add_sources(std::vector<Source*>& sources) {
   sources.push_back(&sources_.care);
 }
 
-Failure Node::why() const {
-  const std::lock_guard lock(mutex_);
-  return found_.why;
-}
-
-Instant Node::failed_at() const {
-  const std::lock_guard lock(mutex_);
-  return found_.failed_at;
-}
-
 redis::Connection::Sent Node::send(redis::Call call, std::string_view bytes) {
   if (!usable()) return redis::Connection::Sent::refused;
   return commands_.send(call, bytes);
@@ -182,10 +171,7 @@ void Node::connected(redis::Connection& connection) {
     run_id = found_.run_id;
   }
   Server* const server = user_.recognise(*this, run_id);
-  {
-    const std::lock_guard lock(mutex_);
-    found_.why = Failure{};
-  }
+  found_.why.clear();
   inbox_.follow(run_id);
   now_.server.store(server);
   now_.generation.store(commands_.calls().generation());
@@ -215,15 +201,10 @@ void Node::dropped(redis::Connection& /*connection*/, const Failure& why, bool w
   if (!attached_.load()) return;
   if (name_watch_) name_watch_->end();
   now_.usable.store(false);
-  base::OneByOne each;
-  each([&] {
-    const std::lock_guard lock(mutex_);
-    found_.failed_at = host_.clock()->now();
-    found_.why = why;
-  });
+  found_.failed_at.put(host_.clock()->now());
+  found_.why.note(why);
   if (was_up) host_.changed(sources_.care);
-  each([&] { user_.down(*this, was_up, std::move(unanswered)); });
-  each.finish();
+  user_.down(*this, was_up, std::move(unanswered));
 }
 
 }  // namespace mortise::redlock

@@ -7,8 +7,10 @@
 
 #include "base/tuned_source.hpp"
 #include "redis/connection.hpp"
+#include "remote/last_failure.hpp"
 #include "remote/name_watch.hpp"
 #include "remote/server_clock.hpp"
+#include "remote/timer.hpp"
 
 #include <atomic>
 #include <list>
@@ -136,9 +138,9 @@ class Node final : private redis::Connection::User, private HintInbox::User {
   /// connection: `server()` may be another one then.
   [[nodiscard]] std::uint64_t generation() const noexcept { return now_.generation.load(); }
   /// @return why it cannot be asked, when that is known.
-  [[nodiscard]] Failure why() const;
+  [[nodiscard]] Failure why() const { return found_.why.get(); }
   /// @return when that was found; long ago for whoever did not want it since.
-  [[nodiscard]] Instant failed_at() const;
+  [[nodiscard]] Instant failed_at() const noexcept { return found_.failed_at.get(); }
   /// @return as redis::Connection::send()
   [[nodiscard]] redis::Connection::Sent send(redis::Call call, std::string_view bytes);
   /// Has it drop the connection that it has, and connect once more: its address may lead elsewhere
@@ -201,8 +203,8 @@ class Node final : private redis::Connection::User, private HintInbox::User {
   };
   /// The findings of the last connection.
   struct Found {
-    Failure why{};
-    Instant failed_at{};
+    remote::LastFailure why{};
+    remote::Moment failed_at{};
     std::string run_id{};
   };
 
@@ -231,7 +233,7 @@ class Node final : private redis::Connection::User, private HintInbox::User {
   std::unique_ptr<remote::NameWatch> name_watch_;  // null = the address is no name
   std::atomic<bool> attached_{false};
   Now now_;
-  mutable std::mutex mutex_;
+  std::mutex mutex_;  // of the run_id
   Found found_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Why a connection failed last.
+// The last failure of a connection. It is kept even if there is no memory for its text.
 #pragma once
 
 #include <mortise/error.hpp>
@@ -8,12 +8,12 @@
 
 #include <mutex>
 
-namespace mortise::redis {
+namespace mortise::remote {
 
 /// @thread_safety every member may be called concurrently
 class LastFailure {
  public:
-  /// Without memory for the words, the code says enough.
+  /// Without memory for the text, it keeps the code alone.
   void note(const Failure& why) noexcept {
     const std::lock_guard lock(mutex_);
     failure_.code = why.code;
@@ -35,4 +35,4 @@ class LastFailure {
   Failure failure_;
 };
 
-}  // namespace mortise::redis
+}  // namespace mortise::remote
