@@ -2,7 +2,6 @@
 #include "postgres/polling.hpp"
 
 #include "base/one_by_one.hpp"
-#include "base/poll_sources.hpp"
 #include "postgres/listener.hpp"
 
 #include <algorithm>
@@ -20,30 +19,22 @@ constexpr std::chrono::seconds idle_time{3};
 
 }  // namespace
 
-void Polling::begin() {
-  if (has_begun_.load()) return;
-  const std::lock_guard lock(mutex_);
-  if (is_closed_.load() || has_begun_.load()) return;
-  // The watch first: the next request tries again if there is no memory for the alarm.
-  parts_.host.attach(names_);
-  parts_.host.attach(*this);
-  has_begun_.store(true);
-}
-
-void Polling::end() noexcept {
-  {
-    const std::lock_guard lock(mutex_);  // a thread that attaches it has done so, or will not
-  }
-  // Even if the second one could not be attached for want of memory.
-  parts_.host.detach(*this);
+void Polling::detach_all() noexcept {
   parts_.host.detach(names_);
   names_.end();
 }
 
-void Polling::poll_once(Instant until) {
-  std::vector<Source*> sources = parts_.pool->sources();
-  sources.push_back(this);
-  base::poll_sources(sources, parts_.clock, until);
+// Some attempts are taken back after their calls have ended, or may have to be: another copy of a
+// request may be granted the lock later.
+bool Polling::is_any_pending(Instant in_time) {
+  // Only this client notifies the waiters of other clients of a name that it has just freed. If the
+  // request has left, the server executes it without this client, however long its NOTIFY takes.
+  return parts_.exchange->is_any_pending(in_time) || parts_.attempts.any_taken_back() ||
+         (parts_.bell.keeps_some() && parts_.pool->up()) || parts_.pool->delays_close();
+}
+
+void Polling::add_sources(std::vector<Source*>& sources) {
+  for (Source* const each : parts_.pool->sources()) sources.push_back(each);
 }
 
 Instant Polling::due() const noexcept { return std::min(parts_.exchange->due(), tidy_time_.get()); }

@@ -7,15 +7,9 @@
 #include "postgres/home.hpp"
 #include "postgres/postgres_client.hpp"
 
-#include <chrono>
 #include <utility>
 
 namespace mortise::postgres {
-namespace {
-
-constexpr std::chrono::milliseconds a_moment{5};
-
-}  // namespace
 
 PostgresBackend::PostgresBackend(Settings settings) : settings_(std::move(settings)) {}
 
@@ -61,12 +55,9 @@ const Parts& PostgresBackend::parts() const noexcept { return client_->parts; }
 
 bool PostgresBackend::open(Operation& operation) {
   if (operation.done()) return false;
-  if (client_->polling.is_closed()) {
-    operation.failed({Errc::closed, describe()});
-    return false;
-  }
-  client_->polling.begin();
-  return true;
+  if (client_->polling.begin()) return true;
+  operation.failed({Errc::closed, describe()});
+  return false;
 }
 
 void PostgresBackend::submit(Call::Kind kind, std::shared_ptr<Operation> operation) {
@@ -144,39 +135,16 @@ void PostgresBackend::queue(const std::shared_ptr<QueueLook>& operation) {
 void PostgresBackend::stop() noexcept {
   if (!client_ || client_->polling.is_closed()) return;
   // If there is no memory for that, what is left ends with its lease.
-  base::without_memory([this] { give_back_the_rest(); });
-  if (client_->polling.close()) end_all();
-}
-
-// Some attempts are taken back after their calls have ended, or may have to be: another copy of a
-// request may be granted the lock later.
-bool PostgresBackend::is_any_pending() {
-  // Only this client notifies the waiters of other clients of a name that it has just freed. If the
-  // request has left, the server executes it without this client, however long its NOTIFY takes.
-  const Instant now = parts().now();
-  return client_->exchange.waiting().is_any_awaited() ||
-         (client_->bell.keeps_some() && client_->pool.up()) || client_->pool.delays_close() ||
-         client_->attempts.any_taken_back() || client_->attempts.is_any_pending(now, now);
-}
-
-// close() waits for the releases of callers, and for the attempts that the client takes back by
-// itself. The library does not know of the latter, and they would keep a name from all clients
-// until their leases end. No thread of the library reads the answers any more.
-void PostgresBackend::give_back_the_rest() {
-  if (base::mutant("postgres.close_leaves_the_outbox")) return;
-  client_->attempts.hurry(parts().now());
-  client_->exchange.look(parts().now(), true);
-  const Instant until = BootClock::now() + core::command_timeout(core::longest_lease);
-  while (is_any_pending() && BootClock::now() < until) {
-    client_->polling.poll_once(parts().now() + a_moment);
+  if (!base::mutant("postgres.close_leaves_the_outbox")) {
+    base::without_memory([this] { client_->polling.give_back_the_rest(); });
   }
+  if (client_->polling.close()) end_all();
 }
 
 void PostgresBackend::end_all() noexcept {
   const auto say_farewell = [this](Operation& operation) {
     base::farewell(operation, [this] { return describe(); });
   };
-  client_->polling.end();
   client_->listener.close();
   client_->pool.close([&](const Call& call) { say_farewell(*call.operation); });
   for (const Call& call : client_->exchange.close()) say_farewell(*call.operation);

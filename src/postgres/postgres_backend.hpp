@@ -43,8 +43,6 @@ class PostgresBackend final : public Backend {
   [[nodiscard]] bool open(Operation& operation);
   void submit(Call::Kind kind, std::shared_ptr<Operation> operation);
   [[nodiscard]] const Parts& parts() const noexcept;
-  [[nodiscard]] bool is_any_pending();
-  void give_back_the_rest();
   void end_all() noexcept;
 
   const Settings settings_;

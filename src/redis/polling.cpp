@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "redis/polling.hpp"
 
-#include "base/poll_sources.hpp"
 #include "redis/topology.hpp"
 
 #include <algorithm>
@@ -29,47 +28,32 @@ void Parts::give_back(const std::shared_ptr<Release>& hold, std::chrono::nanosec
   exchange->give_back(hold, lease);
 }
 
-void Polling::begin() {
-  if (has_begun_.load()) return;
-  const std::lock_guard lock(mutex_);
-  if (is_closed_.load() || has_begun_.load()) return;
-  parts_.host.attach(*this);
+void Polling::attach_all() {
   parts_.topology->server_of(std::string_view()).attach();
-  has_begun_.store(true);
   parts_.topology->begin();
 }
 
 void Polling::attach(Server& server) {
   if (server.is_attached()) return;
-  const std::lock_guard lock(mutex_);
-  if (!is_closed_.load()) server.attach();
+  unless_closed([&] { server.attach(); });
 }
 
 void Polling::detach(Server& server) noexcept {
-  const std::lock_guard lock(mutex_);
-  server.detach();
+  unless_closed([&] { server.detach(); });
 }
 
 void Polling::open_inbox(Server& server, const AttemptId& of_client) {
   if (server.inbox().is_open()) return;
-  const std::lock_guard lock(mutex_);
-  if (server.inbox().is_open() || is_closed_.load()) return;
-  server.inbox().open(parts_.requests.inbox(of_client));  // may throw: the next call tries again
+  unless_closed([&] {
+    if (server.inbox().is_open()) return;
+    server.inbox().open(parts_.requests.inbox(of_client));  // may throw: the next call tries again
+  });
 }
 
-void Polling::end() noexcept {
-  {
-    const std::lock_guard lock(mutex_);  // a thread that opens an inbox has done so, or will not
-  }
-  parts_.host.detach(*this);
-}
-
-void Polling::poll_once(Instant until) {
-  std::vector<Source*> sources{this};
+void Polling::add_sources(std::vector<Source*>& sources) {
   for (std::size_t i = 0; Server* const server = parts_.topology->nth(i); ++i) {
     sources.push_back(&server->commands());
   }
-  base::poll_sources(sources, parts_.clock, until);
 }
 
 Instant Polling::due() const noexcept {

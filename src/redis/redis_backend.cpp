@@ -6,21 +6,11 @@
 #include "redis/redis_client.hpp"
 #include "redis/renewal_parts.hpp"
 
-#include <chrono>
 #include <cstddef>
 #include <list>
 #include <utility>
 
 namespace mortise::redis {
-namespace {
-
-// Of the time that close() may take; what was refused is sent again within half a second.
-constexpr std::chrono::milliseconds patience_at_the_end{750};
-constexpr std::chrono::milliseconds a_look{5};
-// What is asked for later than that before the end is not answered in time.
-constexpr std::chrono::milliseconds an_answer{250};
-
-}  // namespace
 
 RedisBackend::RedisBackend(Settings settings)
     : settings_(std::move(settings)),
@@ -60,13 +50,9 @@ Parts& RedisBackend::parts() noexcept { return client_->parts; }
 
 bool RedisBackend::open(Operation& operation) {
   if (operation.done()) return false;
-  Polling& polling = client_->polling;
-  if (polling.is_closed()) {
-    operation.failed({Errc::closed, describe()});
-    return false;
-  }
-  polling.begin();
-  return true;
+  if (client_->polling.begin()) return true;
+  operation.failed({Errc::closed, describe()});
+  return false;
 }
 
 void RedisBackend::acquire(const std::shared_ptr<Acquisition>& operation) {
@@ -152,25 +138,8 @@ void RedisBackend::stop() noexcept {
   base::without_memory([&] {
     if (parts().gate != nullptr) parts().gate->close();
   });
-  base::without_memory([&] { give_back_the_rest(); });
+  base::without_memory([&] { client_->polling.give_back_the_rest(); });
   if (client_->polling.close()) end_all();
-}
-
-// Nobody reads any more but whoever closes the client.
-void RedisBackend::give_back_the_rest() {
-  const Instant until = BootClock::now() + patience_at_the_end;
-  // A request that arrives later than that is beyond reach. What it has taken by now is not.
-  client_->attempts.hurry(parts().now());
-  client_->exchange.look(parts().now(), true);
-  const auto in_time = [&] { return parts().now() + (until - BootClock::now()) - an_answer; };
-  // The library waits for what callers have left, and knows nothing of these.
-  const auto is_any_pending = [&] {
-    return client_->attempts.is_any_pending(parts().now(), in_time()) ||
-           client_->exchange.waiting().is_any_awaited();
-  };
-  while (is_any_pending() && BootClock::now() < until) {
-    client_->polling.poll_once(parts().now() + a_look);
-  }
 }
 
 void RedisBackend::end_all() noexcept {
@@ -180,7 +149,6 @@ void RedisBackend::end_all() noexcept {
     }
   };
   say_farewell(client_->exchange.close());
-  client_->polling.end();
   for (std::size_t i = 0; Server* const server = client_->topology->nth(i); ++i) {
     say_farewell(server->end());
   }

@@ -41,7 +41,6 @@ class RedisBackend final : public Backend {
 
  private:
   [[nodiscard]] bool open(Operation& operation);
-  void give_back_the_rest();
   void end_all() noexcept;
   [[nodiscard]] Parts& parts() noexcept;
 

@@ -4,7 +4,6 @@
 #include "base/farewell.hpp"
 #include "base/mutant.hpp"
 #include "base/one_by_one.hpp"
-#include "base/poll_sources.hpp"
 #include "redis/rights.hpp"
 #include "redis/server_error.hpp"
 
@@ -53,28 +52,19 @@ void give_up(const Call& call, const Failure& why) {
 // Addresses that lead to one server are tried again so often if another server has to receive
 // something.
 constexpr std::chrono::seconds astray_again{1};
-// Of the time that close() may take.
-constexpr std::chrono::milliseconds patience_at_the_end{750};
-constexpr std::chrono::milliseconds a_look{5};
-// A call that leaves later than this before the end gets no answer in time. A refused call is sent
-// again within half a second, so it gets one.
-constexpr std::chrono::milliseconds an_answer{150};
 
 }  // namespace
 
-bool Polling::begin() {
-  if (is_closed_.load()) return false;
-  if (is_begun_.load()) return true;
-  const std::lock_guard lock(mutex_);
-  if (is_begun_.load() || is_closed_.load()) return true;
+void Polling::attach_all() {
   for (const auto& node : parts_.servers.nodes()) node->attach();
-  parts_.host.attach(*this);
-  is_begun_.store(true);
-  return true;
+}
+
+void Polling::detach_all() noexcept {
+  for (const auto& node : parts_.servers.nodes()) node->detach();
 }
 
 void Polling::wake(Instant when) {
-  if (due_.bring_forward(when)) parts_.host.changed(*this);
+  if (due_.bring_forward(when)) sooner();
 }
 
 void Polling::lead_home_later() {
@@ -103,34 +93,16 @@ void Polling::ready(short /*events*/, Instant now) {
 // know the script, and must receive the script. If a connection is closed with an unread answer,
 // its server may not even read the request. A vote that a lost request may still take is taken back
 // as well.
-void Polling::give_back_the_rest() {
-  is_ending_.store(true);  // an attempt that waits begins no round any more
-  if (!is_begun_.load()) return;
-  const Instant until = BootClock::now() + patience_at_the_end;
-  const auto is_any_pending = [&] {
-    const Instant in_time = parts_.now() + (until - BootClock::now()) - an_answer;
-    return std::any_of(parts_.servers.nodes().begin(), parts_.servers.nodes().end(),
-                       [&](const auto& node) {
-                         return node->usable() && (node->commands().pipeline().awaits(takes_back) ||
-                                                   node->server().is_owed(in_time));
-                       });
-  };
-  std::vector<Source*> sources{this};
-  for (const auto& node : parts_.servers.nodes()) node->add_sources(sources);
-  while (is_any_pending() && BootClock::now() < until) {
-    base::poll_sources(sources, *parts_.clock, parts_.now() + a_look);
-  }
+bool Polling::is_any_pending(Instant in_time) {
+  const Line::Nodes& nodes = parts_.servers.nodes();
+  return std::any_of(nodes.begin(), nodes.end(), [&](const auto& node) {
+    return node->usable() &&
+           (node->commands().pipeline().awaits(takes_back) || node->server().is_owed(in_time));
+  });
 }
 
-bool Polling::close() noexcept {
-  {
-    const std::lock_guard lock(mutex_);
-    if (is_closed_.exchange(true)) return false;
-  }
-  // Even if attaching a node has failed halfway.
-  for (const auto& node : parts_.servers.nodes()) node->detach();
-  parts_.host.detach(*this);
-  return true;
+void Polling::add_sources(std::vector<Source*>& sources) {
+  for (const auto& node : parts_.servers.nodes()) node->add_sources(sources);
 }
 
 RedlockClient::RedlockClient(const Settings& settings, const std::string& words,

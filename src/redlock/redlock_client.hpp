@@ -9,44 +9,41 @@
 #include "redlock/questions.hpp"
 #include "redlock/rounds.hpp"
 #include "redlock/servers.hpp"
+#include "remote/polling.hpp"
 #include "remote/timer.hpp"
 
 #include <atomic>
 #include <list>
-#include <mutex>
 #include <string>
+#include <vector>
 
 namespace mortise::redlock {
 
 /// @thread_safety every member may be called concurrently
-class Polling final : public Source {
+class Polling final : public remote::Polling {
  public:
   /// @param parts outlive it
-  explicit Polling(const Parts& parts) : parts_(parts) {}
+  explicit Polling(const Parts& parts) : remote::Polling(parts.host), parts_(parts) {}
 
-  /// The sources are polled from now on. @return false: the client is closed
-  [[nodiscard]] bool begin();
-  [[nodiscard]] bool is_closed() const noexcept { return is_closed_.load(); }
-  /// No thread reads any more: waits for servers that still have to receive a release.
-  void give_back_the_rest();
-  /// @return false: it is closed already
-  [[nodiscard]] bool close() noexcept;
   /// Leads addresses home soon, if that is wanted (see Servers).
   void lead_home_later();
   /// There is something to do at that moment.
   void wake(Instant when);
 
+ private:
   // Source
   [[nodiscard]] Instant due() const noexcept override { return due_.get(); }
   void ready(short events, Instant now) override;
+  // remote::Polling
+  void attach_all() override;
+  void detach_all() noexcept override;
+  void hurry() override { is_ending_.store(true); }
+  [[nodiscard]] bool is_any_pending(Instant in_time) override;
+  void add_sources(std::vector<Source*>& sources) override;
 
- private:
   const Parts& parts_;
   remote::Moment due_;
-  std::mutex mutex_;
-  std::atomic<bool> is_begun_{false};
-  std::atomic<bool> is_ending_{false};
-  std::atomic<bool> is_closed_{false};
+  std::atomic<bool> is_ending_{false};  // an attempt that waits begins no round any more
 };
 
 /// @thread_safety every member may be called concurrently

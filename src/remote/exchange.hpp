@@ -392,6 +392,18 @@ class Exchange {
     send_again(waiting_.take_due(now));
     look(now, false);
   }
+  /// close() begins: looks now, even if a lost request may still arrive. The client
+  /// cannot take back a hold that a request takes after the end.
+  void hurry() {
+    const Instant now = clock_->now();
+    courses_.hurry(now);
+    look(now, true);
+  }
+  /// @param until a look that is due later gets no answer before the end
+  /// @return true if the client has something to take back or to give back that no caller waits for
+  [[nodiscard]] bool is_any_pending(Instant until) const {
+    return courses_.is_any_pending(clock_->now(), until) || waiting_.is_any_awaited();
+  }
   /// @return what is not sent any more. Call it again when the lines have ended.
   [[nodiscard]] Calls close() noexcept {
     is_closed_.store(true);
