@@ -65,20 +65,10 @@ class Bell {
   [[nodiscard]] std::shared_ptr<Wake> next() {
     // In one statement; its transaction reads a row for each.
     constexpr std::size_t most = 256;
-    {
-      const std::lock_guard lock(mutex_);
-      if (under_way_ || names_.empty()) return nullptr;
-      under_way_ = true;
-    }
-    std::shared_ptr<Wake> wake;
-    try {
-      wake = std::make_shared<Wake>(*this);
-    } catch (...) {
-      Names none;
-      end(none);
-      throw;
-    }
     const std::lock_guard lock(mutex_);
+    if (under_way_ || names_.empty()) return nullptr;
+    auto wake = std::make_shared<Wake>(*this);
+    under_way_ = true;
     while (!names_.empty() && wake->names_.size() < most) {
       wake->names_.insert(names_.extract(names_.begin()));
     }

@@ -22,25 +22,16 @@ bool CallWriter::send(Pool& pool, Flight& call) {
   for (;;) {
     const Pool::Choice chosen = pool.choose(call);
     if (chosen.connection == nullptr) return false;
-    Connection::Sent sent{};
-    try {
-      if (!admit(call)) {
-        pool.done(call);
-        return true;
-      }
-    } catch (...) {
-      pool.done(call);  // there is no memory for it
-      throw;
+    if (!admit(call)) {
+      pool.done(call);
+      return true;
     }
-    try {
-      sent = send_by(*chosen.connection, call);
-    } catch (...) {
-      not_sent(call);
-      throw;
-    }
+    const Connection::Sent sent = send_by(*chosen.connection, call);
     if (sent != Connection::Sent::sent) not_sent(call);
     if (sent == Connection::Sent::withdrawn) return true;
     if (sent == Connection::Sent::refused) continue;  // it is not up any more: the next one
+    // The connection has a copy, which counts instead.
+    call.is_counted = false;
     // After it was sent, so that a call that never left is not in doubt. The time is that of
     // before.
     if (call.kind == Call::Kind::acquire) call.acquisition().sent(call.asked);

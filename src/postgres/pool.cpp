@@ -21,14 +21,10 @@ Pool::Pool(Host& host, std::size_t most, Make make)
     : host_(host), most_(most), make_(std::move(make)) {}
 
 Connection& Pool::open_locked() {
-  all_.push_back(make_());
-  try {
-    host_.attach(*all_.back());
-  } catch (...) {
-    all_.pop_back();  // nobody would ever poll it
-    throw;
-  }
-  return *all_.back();
+  std::unique_ptr<Connection> one = make_();
+  all_.reserve(all_.size() + 1);  // first: the library polls none that is not among them
+  host_.attach(*one);
+  return *all_.emplace_back(std::move(one));
 }
 
 // A flush keeps a connection busy for a while, and what needs none does not wait for it: the even

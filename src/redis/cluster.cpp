@@ -55,19 +55,16 @@ Server& Cluster::at(const base::Address& address) {
 }
 
 Server& Cluster::at_locked(const base::Address& address) {
-  const auto [at, added] = nodes_.try_emplace({address.host, address.port});
-  Node& node = at->second;
-  if (!added) return *node.server;
-  try {
-    node.settings = settings_;
-    node.settings.address = address;
-    if (met_.size() == met_.capacity()) met_.reserve(2 * met_.size() + 1);
-    node.server = make_(node.settings);
-  } catch (...) {
-    nodes_.erase(at);
-    throw;
-  }
+  const auto known = nodes_.find({address.host, address.port});
+  if (known != nodes_.end()) return *known->second.server;
+  decltype(nodes_) one;  // the server refers to its settings, which stay where they are
+  Node& node = one[{address.host, address.port}];
+  node.settings = settings_;
+  node.settings.address = address;
+  if (met_.size() == met_.capacity()) met_.reserve(2 * met_.size() + 1);
+  node.server = make_(node.settings);  // behind this nothing fails
   met_.push_back(node.server.get());
+  nodes_.merge(one);
   return *node.server;
 }
 

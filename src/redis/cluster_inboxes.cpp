@@ -23,11 +23,11 @@ void ClusterInboxes::opened(Server& server) {
 }
 
 bool ClusterInboxes::says(Server& server, bool begins, const std::string& name) const {
-  const std::string inbox = server.inbox().channel();
-  std::string bytes;
-  begins ? parts_.requests.subscribe_to(bytes, inbox, name)
-         : parts_.requests.unsubscribe_from(bytes, inbox, name);
-  return server.inbox().say(bytes);
+  return server.inbox().say([&](std::string& bytes) {
+    const std::string inbox = server.inbox().channel();
+    begins ? parts_.requests.subscribe_to(bytes, inbox, name)
+           : parts_.requests.unsubscribe_from(bytes, inbox, name);
+  });
 }
 
 bool ClusterInboxes::takes_message(Server& server, const Reply& message) {

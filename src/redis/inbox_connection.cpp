@@ -67,11 +67,6 @@ void InboxConnection::lead(bool now) {
   inbox->want_at(there.endpoint(), now && !has_strayed_.load(), there.host());
 }
 
-bool InboxConnection::say(std::string_view bytes) {
-  Connection* const inbox = connection_.load();
-  return inbox != nullptr && inbox->send(bytes);
-}
-
 void InboxConnection::mark_broken(const Failure& why) noexcept {
   if (Connection* const inbox = connection_.load()) inbox->mark_broken(why);
 }

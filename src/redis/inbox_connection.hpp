@@ -9,6 +9,7 @@
 #include "redis/listening.hpp"
 
 #include <atomic>
+#include <exception>
 #include <functional>
 #include <list>
 #include <memory>
@@ -51,8 +52,23 @@ class InboxConnection final : private Connection::User {
   void follow() { lead(true); }
   /// The same: the inbox is broken if it leads to another start of the server.
   void break_if_strayed();
-  /// @return false: there is none to send by
-  [[nodiscard]] bool say(std::string_view bytes);
+  /// Sends a request that is answered by messages only. If there is no memory for it, the
+  /// connection is made again: the next one begins with what is wanted by then.
+  /// @param write is given the string for the bytes
+  /// @return false: it was not sent
+  template <class Write>
+  [[nodiscard]] bool say(Write write) noexcept {
+    Connection* const inbox = connection_.load();
+    if (inbox == nullptr) return false;
+    try {
+      std::string bytes;
+      write(bytes);
+      return inbox->send(bytes);
+    } catch (const std::exception&) {
+      inbox->mark_broken({Errc::exhausted, "no memory"});
+      return false;
+    }
+  }
   void mark_broken(const Failure& why) noexcept;
   /// A caller waits, so the inbox has to show that it lives. If it has not, it is broken here.
   /// @return true: probe it now, by a subscription to its `channel()`

@@ -7,7 +7,6 @@
 
 #include <exception>
 #include <functional>
-#include <new>
 #include <utility>
 
 namespace mortise::redis {
@@ -45,16 +44,10 @@ RedissonSide::RedissonSide(Parts parts)
 // or each release would keep the lock for a waiter that has gone. The next connection begins with
 // what is wanted by then.
 bool RedissonSide::subscribe(bool begins, const std::string& channel) {
-  if (!parts_.server.inbox().is_open()) return false;
-  try {
-    std::string bytes;
+  return parts_.server.inbox().say([&](std::string& bytes) {
     begins ? parts_.requests.subscribe(bytes, channel)
            : parts_.requests.unsubscribe(bytes, channel);
-    return parts_.server.inbox().say(bytes);
-  } catch (const std::bad_alloc&) {
-    parts_.server.inbox().mark_broken({Errc::exhausted, "no memory"});
-    return false;
-  }
+  });
 }
 
 // The release by the first waiter reaches those behind it, including one that was the first and

@@ -8,6 +8,7 @@
 #include "redis/command.hpp"
 #include "redis/rights.hpp"
 #include "redis/server_error.hpp"
+#include "remote/outbox.hpp"
 
 #include <algorithm>
 #include <exception>
@@ -220,16 +221,9 @@ Failure Witness::of_another() const {
 // Where there is no memory for what follows from it, it is told once more.
 void Witness::tell(Pendings& those, const Failure& why) {
   Pendings again;
-  while (!those.empty()) {
-    Pendings one;
-    one.splice(one.begin(), those, those.begin());
-    try {
-      one.front().verdict(why);
-    } catch (const std::exception&) {
-      again.splice(again.end(), one);
-    }
-  }
-  if (again.empty()) return;
+  const auto verdict = [&](Pendings& one) { one.front().verdict(why); };
+  const auto keep = [&](Pendings one) { again.splice(again.end(), one); };
+  if (!remote::each_or_keep(std::move(those), verdict, keep)) return;
   const Instant soon = clock_->now() + shortest_wait;
   {
     const std::lock_guard lock(mutex_);

@@ -96,7 +96,8 @@ struct LineState {
 /// the attempt does: the next connection sends what the course wants by then.
 ///
 /// A failed allocation behind `submit()` counts as a lost connection: the call is kept, and the
-/// next connection sends it.
+/// next connection sends it. `submit()` throws if there is no memory to keep the call: its caller
+/// repeats it.
 /// @tparam Call has `operation`, `since`, `asked`, `lease`, `purpose()`, `attempt()`,
 /// `shared_acquisition()`, `releasing()`, `successor()` and `is_bound()`; `take()`, `undo()`,
 /// `look()` and `give_back()` make one. `asks_on_each_connection` is true if a server forgets with
@@ -122,7 +123,9 @@ class Exchange {
     /// @param now true: without waiting for the back-off to pass
     /// @return why there is no connection; none = there is, or that is not known
     virtual Failure want(Line& line, bool now) = 0;
-    /// Encodes and writes a call. @return false: there is no connection, and nothing was done
+    /// Encodes and writes a call. May throw before the call has left, for example without memory:
+    /// `note_lost()` comes next, with the call as `send()` left it.
+    /// @return false: there is no connection, and nothing was done
     [[nodiscard]] virtual bool send(Line& line, Call& call) = 0;
     /// The connection broke before it answered: notes what the call may have done.
     virtual void note_lost(const Line& line, Call& call) noexcept = 0;
@@ -165,6 +168,7 @@ class Exchange {
     const Purpose purpose = call.purpose();
     routes_->use(line, call);
     const LineState state = store_.state_of(line);
+    bool has_memory = true;
     if (state.may_leave(purpose, *routes_)) {
       const bool in_order = purpose != Purpose::route && purpose != Purpose::look;
       if (in_order && (waiting_.any(line) || !state.has_room)) {
@@ -177,7 +181,11 @@ class Exchange {
         if (store_.state_of(line).connection == 0) static_cast<void>(store_.want(line, false));
         return;
       }
-      if (store_.send(line, call)) return;
+      try {
+        if (send(line, call)) return;
+      } catch (const std::exception&) {
+        has_memory = false;
+      }
     }
     if (purpose == Purpose::hint) return static_cast<void>(store_.want(line, false));
     if (purpose == Purpose::renew && !state.may_come_up) {
@@ -185,7 +193,9 @@ class Exchange {
     }
     if (call.since == Instant{}) call.since = clock_->now();
     if (purpose == Purpose::take) courses_.wanted(call.shared_acquisition());
-    put(alone(std::move(call)));
+    if (has_memory) return put(alone(std::move(call)));
+    keep(line, alone(std::move(call)));
+    store_.break_lines();
   }
   /// @param once not if the attempt was asked for on that connection before: the second copy of a
   /// try could take a lock that became free in between, for no caller
@@ -311,7 +321,7 @@ class Exchange {
       call.asked = {};
       // The store may read the operation after its answer has come, when the caller has left.
       const std::shared_ptr<Operation> operation = call.operation;
-      if (!store_.send(line, call)) put(std::move(one));
+      if (!send(line, call)) put(std::move(one));
     };
     for (;;) {
       const LineState state = store_.state_of(line);
@@ -414,6 +424,15 @@ class Exchange {
   // No caller repeats it: the client does, after this time.
   static constexpr std::chrono::milliseconds after_a_refusal{500};
 
+  /// If there is no memory to send it, the call counts as lost with its connection.
+  [[nodiscard]] bool send(Line& line, Call& call) {
+    try {
+      return store_.send(line, call);
+    } catch (const std::exception&) {
+      store_.note_lost(line, call);
+      throw;
+    }
+  }
   /// Does that with each call. @return false: memory failed; the other calls are kept
   template <class Work>
   bool each(Calls calls, Work work) noexcept {

@@ -74,18 +74,14 @@ class WaitingCalls {
     Calls alone{call};
     const std::lock_guard lock(mutex_);
     if (is_closed_) return;
-    const auto [its, is_new] = places_of_repeats_.try_emplace(key_of(call));
-    if (!is_new) {
-      its->second->second.swap(alone);
-      if (when < its->second->first) its->second = repeats_.move(its->second, when);
+    const auto its = places_of_repeats_.find(key_of(call));
+    if (its == places_of_repeats_.end()) {
+      // Without memory for its place a later duplicate is kept as well, which does no harm.
+      places_of_repeats_.emplace(key_of(call), repeats_.add(when, std::move(alone)));
       return;
     }
-    try {
-      its->second = repeats_.add(when, std::move(alone));
-    } catch (...) {
-      places_of_repeats_.erase(its);
-      throw;
-    }
+    its->second->second.swap(alone);
+    if (when < its->second->first) its->second = repeats_.move(its->second, when);
   }
   /// @return the moment of the first of those; `never` = there is none.
   [[nodiscard]] Instant due() const noexcept { return repeats_.next(); }

@@ -475,6 +475,20 @@ TEST_F(RemoteExchange, TakesAFailedAllocationForALostConnection) {
   EXPECT_EQ(store_.take_sent(), "ul");
 }
 
+TEST_F(RemoteExchange, KeepsANewCallThatItHasNoMemoryToSend) {
+  come_up();
+  store_.without_memory = true;
+  const auto attempt = attempt_of(1);
+  exchange_.ask(attempt);
+  const auto release = submit(Purpose::release);
+  EXPECT_EQ(store_.noted, "tr") << "whether it has left is not known";
+  EXPECT_EQ(store_.broken, 2);
+  store_.without_memory = false;
+  break_off();
+  come_up();
+  EXPECT_EQ(store_.take_sent(), "rt");
+}
+
 TEST_F(RemoteExchange, RepeatsACallAtItsMoment) {
   const auto release = std::make_shared<Release>(HoldId{});
   way_.is_up = true;
