@@ -36,16 +36,6 @@ void Parts::again_soon(const Call& call) const {
   exchange->repeat_at(next, now() + next_look(call.in_vain));
 }
 
-void Parts::give_back(const Acquisition& operation, std::uint64_t number) const {
-  if (polling->is_closed()) return;
-  const Acquisition::Request& request = operation.request();
-  exchange->give_back(Release::undo({.name = request.name,
-                                     .attempt = request.attempt,
-                                     .number = number,
-                                     .mode = request.mode}),
-                      request.lease);
-}
-
 void Parts::ring(Mode mode, const std::string& name) const noexcept {
   // Owners and readers wait for the same names.
   const Mode space = is_lock(mode) ? Mode::exclusive : mode;

@@ -54,8 +54,6 @@ struct Parts {
   void ask(const std::shared_ptr<Acquisition>& operation) const;
   /// It found its row locked: it comes again soon, and then ever later.
   void again_soon(const Call& call) const;
-  /// Releases a hold that no caller has. The attempt may keep a hold of another grant.
-  void give_back(const Acquisition& operation, std::uint64_t number) const;
   /// Notifies the waiters of a name. No promise depends on that: without memory for it, the waiters
   /// look by time.
   void ring(Mode mode, const std::string& name) const noexcept;

@@ -13,11 +13,8 @@
 #include "remote/ask_turns.hpp"
 #include "remote/exchange.hpp"
 
-#include <chrono>
-#include <cstdint>
 #include <memory>
 #include <string>
-#include <utility>
 
 namespace mortise::redis {
 
@@ -54,15 +51,6 @@ struct Parts {
 
   /// A waiter asks again, by itself or together with others.
   void ask_in_turn(const std::shared_ptr<Acquisition>& waiter) const;
-  /// Releases a hold that no caller has. What the attempt may hold by another grant stays.
-  /// @param lease how long it would keep others out
-  void give_back(const std::shared_ptr<Release>& hold, std::chrono::nanoseconds lease) const;
-  void give_back(HoldId hold, std::chrono::nanoseconds lease) const {
-    give_back(Release::undo(std::move(hold)), lease);
-  }
-  void give_back(const Acquisition::Request& request, std::uint64_t number) const {
-    give_back({request.name, request.attempt, number, request.mode}, request.lease);
-  }
 };
 
 }  // namespace mortise::redis

@@ -23,11 +23,6 @@ void Parts::ask_in_turn(const std::shared_ptr<Acquisition>& waiter) const {
   exchange->submit(Call::ask(std::make_shared<Places>(std::move(turn.together))));
 }
 
-void Parts::give_back(const std::shared_ptr<Release>& hold, std::chrono::nanoseconds lease) const {
-  if (polling->is_closed()) return hold->failed({Errc::closed, describe()});
-  exchange->give_back(hold, lease);
-}
-
 void Polling::attach_all() {
   parts_.topology->server_of(std::string_view()).attach();
   parts_.topology->begin();

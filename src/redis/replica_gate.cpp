@@ -58,7 +58,7 @@ void ReplicaGate::not_acknowledged(Granted& granted, const Failure& why) {
     if (!parts_.attempts.is_rejected(granted.back->hold())) return;
     granted.gives_back = true;
   }
-  parts_.give_back(granted.back, operation.request().lease);
+  parts_.exchange->give_back(granted.back, operation.request().lease);
   if (remote::is_final(why) || parts_.polling->is_closed()) {
     operation.failed(why);
   } else {

@@ -244,8 +244,16 @@ class Exchange {
   /// Releases a hold that no caller has. The attempt may keep a hold of another grant.
   /// @param lease how long it would keep others out
   void give_back(const std::shared_ptr<Release>& hold, std::chrono::nanoseconds lease) {
+    if (is_closed_.load()) return hold->failed({Errc::closed, std::string()});
     waiting_.await(hold);
     submit(Call::give_back(hold, lease, clock_->now()));
+  }
+  void give_back(HoldId hold, std::chrono::nanoseconds lease) {
+    give_back(Release::undo(std::move(hold)), lease);
+  }
+  /// The same of the hold that an attempt was granted by that number.
+  void give_back(const Acquisition::Request& request, std::uint64_t number) {
+    give_back({request.name, request.attempt, number, request.mode}, request.lease);
   }
   /// Its operation is complete, and the server has nothing of it by an answer. But an earlier
   /// request, which was lost, may have taken a hold.
