@@ -130,15 +130,7 @@ Acquire::Action Acquire::step(Decided event) noexcept {
   if (event == Decided::granted) return does(Do::accept);
   if (event == Decided::failed) return leaves(End::failed);
   if (event == Decided::recorded) return leaves(End::recorded);
-  if (event == Decided::forced_out) return does(Do::renounce);
   return {.what = Do::leave, .end = End::contended, .why = Why::timeout};
-}
-
-// The servers have answered, so that no trouble is left to be borne.
-Acquire::Action Acquire::step(const Renounced& event) noexcept {
-  note_trouble(false, event.view.now);
-  why_ = reason_to_leave(event.view);
-  return why_ == Why::none ? does(Do::ask) : ends_waiting(Do::leave);
 }
 
 Acquire::Action Acquire::step(const Accepted& event) noexcept {

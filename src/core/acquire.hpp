@@ -35,7 +35,6 @@ class Acquire {
     await,      ///< sleep until the attempt has news, or `until`; then check
     ask_again,  ///< for the same attempt -> AskedAgain
     settle,     ///< the attempt is decided -> Decided
-    renounce,   ///< forget the attempt, of which nothing is left at the server -> Renounced
     accept,     ///< make a hold of the grant, or give it back -> Accepted
     pass_on,    ///< the attempt, to the next waiter of this process -> PassedOn
     take_back,  ///< the attempt, in the time that there is for it -> TakenBack
@@ -106,16 +105,7 @@ class Acquire {
   struct AskedAgain {
     Instant now{};
   };
-  enum class Decided : std::uint8_t {
-    failed,
-    busy,
-    granted,
-    recorded,
-    forced_out,  ///< by an administrator: the server takes nothing more of this attempt
-  };
-  struct Renounced {
-    View view{};
-  };
+  enum class Decided : std::uint8_t { failed, busy, granted, recorded };
   struct Accepted {
     enum class As : std::uint8_t { hold, closed, nonsense, late };
     As as = As::hold;
@@ -158,7 +148,6 @@ class Acquire {
   Action step(const Standing& event) noexcept;
   Action step(const AskedAgain& event) noexcept;
   Action step(Decided event) noexcept;
-  Action step(const Renounced& event) noexcept;
   Action step(const Accepted& event) noexcept;
   Action step(const PassedOn& event) noexcept;
   Action step(const TakenBack& event) noexcept;

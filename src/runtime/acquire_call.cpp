@@ -66,7 +66,6 @@ AcquireCall::Action AcquireCall::carry_out(const Action& action) {
     case Machine::Do::await:  // it was woken
     case Machine::Do::check: return check();
     case Machine::Do::settle: return settle();
-    case Machine::Do::renounce: return renounce();
     case Machine::Do::accept: return accept();
     case Machine::Do::pass_on: return pass_on(action.why);
     case Machine::Do::take_back: return take_back();
@@ -222,14 +221,6 @@ AcquireCall::Action AcquireCall::settle() {
   if (decided == Machine::Decided::busy) report_.holder = own_->holder();
   if (decided == Machine::Decided::recorded) key_->record = own_->record();
   return machine_.step(decided);
-}
-
-AcquireCall::Action AcquireCall::renounce() {
-  {
-    const SharedName::Lock lock(name_.mutex);
-    own_.forget_locked();
-  }
-  return machine_.step(Machine::Renounced{view()});
 }
 
 AcquireCall::Action AcquireCall::accept() {

@@ -119,7 +119,6 @@ class AcquireCall final : public core::Waiter {
   Action ask();
   Action check();
   Action settle();
-  Action renounce();
   Action accept();
   Action pass_on(Machine::Why why);
   Action take_back();

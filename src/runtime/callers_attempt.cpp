@@ -47,7 +47,6 @@ void CallersAttempt::ask_again(Instant now) {
 core::Acquire::Decided CallersAttempt::decided() const noexcept {
   if (attempt_->failure()) return core::Acquire::Decided::failed;
   if (attempt_->record()) return core::Acquire::Decided::recorded;
-  if (attempt_->was_forced_out()) return core::Acquire::Decided::forced_out;
   const bool granted = attempt_->grant().number != 0;
   return granted ? core::Acquire::Decided::granted : core::Acquire::Decided::busy;
 }

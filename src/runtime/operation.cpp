@@ -133,12 +133,6 @@ void Acquisition::recorded(std::shared_ptr<const Record> record) {
   finish();
 }
 
-void Acquisition::forced_out() {
-  if (!begin_completion()) return;
-  forced_out_ = true;
-  finish();
-}
-
 void Acquisition::busy(std::optional<Holder> holder) {
   if (!begin_completion()) return;
   queued(std::move(holder));

@@ -122,23 +122,6 @@ TEST_F(CoreAnswers, AGrantInAnswerToTheCancelIsTaken) {
   EXPECT_EQ(script_->releases.load(), 1);
 }
 
-TEST_F(CoreAnswers, WhoWasForcedOutWhileItWaitedGoesOnAsAnotherAttempt) {
-  be_kind();
-  script_->on_acquire = nullptr;
-  Client client = open();
-  Lock lock = client.make_lock("name");
-  Worker worker;
-  auto outcome = worker.start([&] { return lock.acquire({}); });
-  ASSERT_TRUE(eventually([&] { return script_->acquires.load() == 1; }));
-  const auto first = script_->asked().front();
-  be_kind();
-  first->forced_out();
-  EXPECT_TRUE(outcome.get());
-  EXPECT_NE(script_->asked().back()->request().attempt, first->request().attempt);
-  EXPECT_EQ(script_->releases.load(), 0) << "nothing was granted";
-  EXPECT_EQ(script_->cancels.load(), 0) << "nothing is left to take back";
-}
-
 // Promise: L3
 TEST_F(CoreAnswers, AnAbandonedAttemptIsCancelledUntilItIsGone) {
   script_->on_release = [](const auto& operation) { operation->answered(Released::released); };

@@ -155,21 +155,6 @@ TEST(AcquireTest, EndsAsItsAttemptIsDecided) {
   expect_end(asking(10s).step(Acquire::Decided::busy), Do::leave, End::contended, Why::timeout);
 }
 
-TEST(AcquireTest, GoesOnAsAnotherAttemptWhereItsOwnWasForcedOut) {
-  EXPECT_EQ(asking(10s).step(Acquire::Decided::forced_out).what, Do::renounce);
-  EXPECT_EQ(asking(10s).step(Acquire::Renounced{at(9s)}).what, Do::ask);
-  expect_end(asking(10s).step(Acquire::Renounced{at(10s)}), Do::leave, End::contended,
-             Why::timeout);
-  expect_end(asking(10s).step(Acquire::Renounced{{.now = start, .stopped = true}}), Do::leave,
-             End::contended, Why::cancelled);
-  expect_end(asking(10s).step(Acquire::Renounced{{.now = start, .alive = false}}), Do::leave,
-             End::closed);
-  Acquire call = asking(Nanos::max(), 0s, 5s);
-  static_cast<void>(call.step(Acquire::Standing{.in_trouble = true, .view = at(1s)}));
-  EXPECT_EQ(call.step(Acquire::Decided::forced_out).what, Do::renounce);
-  EXPECT_EQ(call.step(Acquire::Renounced{at(9s)}).what, Do::ask) << "its servers have answered";
-}
-
 TEST(AcquireTest, EndsWithWhatIsRememberedOfAKey) {
   expect_end(asking(10s).step(Acquire::Decided::recorded), Do::leave, End::recorded);
   // By the answer of another caller of its process, also when its time is up by then.
