@@ -8,6 +8,7 @@
 #include "contention.hpp"
 #include "figure.hpp"
 #include "handoff.hpp"
+#include "support/crowd.hpp"
 
 #include <malloc.h>
 
@@ -136,6 +137,41 @@ double waiting_clients(Mode /*mode*/) {
   return cost_of_waiting(baton_of(locks[0]), waiters, 1500ms);
 }
 
+/// @return the microseconds of one step in a crowd of that many callers of one client.
+double step_in_a_crowd(void (test::Crowd::*step)(), std::size_t callers, mortise::Mode mode) {
+  test::Crowd crowd(callers, mode);
+  return p50(100, [&] { return timed(1000, [&] { (crowd.*step)(); }); }) / 1000;
+}
+
+void add_crowd_cases(Cases& cases) {
+  struct Kind {
+    const char* name;
+    void (test::Crowd::*step)();
+    mortise::Mode mode;
+  };
+  for (const Kind& kind : {Kind{"hand_over", &test::Crowd::hand_over, mortise::Mode::exclusive},
+                           Kind{"cancel", &test::Crowd::cancel, mortise::Mode::exclusive},
+                           Kind{"share", &test::Crowd::share, mortise::Mode::shared}}) {
+    const std::string name = std::string("core/") + kind.name + "_among_";
+    const auto among = [kind](std::size_t callers) -> Measure {
+      return [kind, callers](Mode) { return step_in_a_crowd(kind.step, callers, kind.mode); };
+    };
+    for (const std::size_t callers : {100, 1'000, 10'000, 100'000}) {
+      add(cases, {Mode::same},
+          {.name = name + std::to_string(callers),
+           .unit = "us",
+           .ours = among(callers),
+           .goal = 5});
+    }
+    add(cases, {Mode::same},
+        {.name = name + "100000_beside_100",
+         .unit = "us",
+         .ours = among(100'000),
+         .floor = among(100),
+         .goal = 3});
+  }
+}
+
 std::vector<Lock> hold_many(Client& client, int count, const LockOptions& options) {
   std::vector<Lock> locks;
   locks.reserve(static_cast<std::size_t>(count));
@@ -213,6 +249,7 @@ void add_core_cases(Cases& cases) {
       {.name = "core/7_waiting_threads", .unit = "% cpu", .ours = waiting_threads, .goal = 0.1});
   add(cases, {unpinned},
       {.name = "core/7_waiting_clients", .unit = "% cpu", .ours = waiting_clients, .goal = 0.1});
+  add_crowd_cases(cases);
   add(cases, {unpinned},
       {.name = "core/held_lock", .unit = "bytes", .ours = heap_of_a_held_lock, .goal = 1024});
   add(cases, {unpinned},

@@ -11,8 +11,19 @@
 
 #include <memory>
 #include <stop_token>
+#include <utility>
 
 namespace mortise::core {
+
+/// Reports the loss of a hold to its owner. The hold has it from the moment at which the owner asks
+/// for the token, because a loss needs no memory.
+struct LossNotice {
+  LossNotice() = default;
+  LossNotice(const LossNotice&) = delete;
+  LossNotice& operator=(const LossNotice&) = delete;
+  virtual ~LossNotice() = default;
+  std::stop_source lost;
+};
 
 /// A live hold. The server sees one hold a name and client; `depth` and `passes` are ours alone.
 struct Hold {
@@ -30,9 +41,23 @@ struct Hold {
   Instant owned_since{};         ///< of this owner
   std::shared_ptr<const Terms> terms{};
   Lease lease{};
-  std::stop_source lost{std::nostopstate};  ///< made when somebody asks for it
+  std::unique_ptr<LossNotice> notice{};  ///< of its owner; null until the owner asks
 
   [[nodiscard]] Token token() const noexcept { return Token(number * tokens_in_a_grant + passes); }
+  /// @return the same hold of another owner, who has not asked for its loss.
+  [[nodiscard]] Hold handed_to(Owner other, std::shared_ptr<const Terms> its_terms,
+                               Instant since) const {
+    return {.owner = other,
+            .passes = passes,
+            .read_beside = read_beside,
+            .attempt = attempt,
+            .number = number,
+            .generation = generation,
+            .granted_at = granted_at,
+            .owned_since = since,
+            .terms = std::move(its_terms),
+            .lease = lease};
+  }
 };
 
 /// A hold that ended without its owner's unlock, until the owner has unlocked it as often as it
@@ -41,9 +66,19 @@ struct LostHold {
   Owner owner;
   std::size_t depth = 0;
   Token token;
-  std::stop_source lost;  ///< none where nobody has asked for it
+  std::stop_source lost;  ///< without a state until the owner asks for it
   std::uint32_t guards = 0;
   Mode mode = Mode::exclusive;
+
+  /// @param part of the owner's hold
+  template <class HoldOrPart>
+  LostHold(const HoldOrPart& part, Token its_token, Mode its_mode) noexcept
+      : owner(part.owner),
+        depth(part.depth),
+        token(its_token),
+        lost(part.notice ? part.notice->lost : std::stop_source(std::nostopstate)),
+        guards(part.guards),
+        mode(its_mode) {}
 
   /// @return a token whose stop is requested, or is about to be by the notifier.
   [[nodiscard]] std::stop_token stopped() {

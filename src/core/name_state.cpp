@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <utility>
 
 namespace mortise::core {
 
@@ -49,7 +50,9 @@ std::unique_ptr<Sharers> NameState::expect_grant(Mode mode) {
 
 void NameState::make_room(std::size_t owners) {
   const std::size_t live = (hold_ ? 1 : 0) + (sharers_ ? sharers_->all().size() : 0);
-  lost_.reserve(lost_.size() + live + owners);
+  const std::size_t most = lost_.size() + live + owners;
+  // Not by one for each reader: that would move all of them each time.
+  if (most > lost_.capacity()) lost_.reserve(std::max(most, 2 * lost_.capacity()));
 }
 
 void NameState::granted(Waiter& requester, Hold&& hold, std::unique_ptr<Sharers> room) {
@@ -70,7 +73,8 @@ void NameState::granted(Waiter& requester, Hold&& hold, std::unique_ptr<Sharers>
 
 Waiter* NameState::reenter_waiter() noexcept {
   if (!hold_) return nullptr;
-  Waiter* const waiter = queue_.find(hold_->owner, false);
+  Waiter* const waiter =
+      queue_.find(hold_->owner, [](const Waiter& each) { return !each.shares(); });
   if (waiter == nullptr) return nullptr;
   queue_.remove(*waiter);
   waiter->wakeup = Waiter::Wakeup::held;
@@ -120,17 +124,13 @@ NameState::Departure NameState::unlock(Owner owner, Instant now, const TurnLimit
 }
 
 NameState::Departure NameState::pass(Instant now) {
-  Departure departure{.exit = Exit::passed, .next = queue_.front(), .ended = *hold_};
+  Departure departure{.exit = Exit::passed, .next = queue_.front()};
   queue_.remove(*departure.next);
   departure.next->wakeup = Waiter::Wakeup::held;
-  hold_->owner = departure.next->owner;
-  hold_->terms = departure.next->terms;
-  hold_->depth = 1;
-  hold_->guards = 0;
-  hold_->owned_since = now;
-  hold_->lost = std::stop_source(std::nostopstate);  // each owner learns its own loss only
-  hold_->lease.passed(now);
-  if (!base::mutant("core.token_stays_at_a_hand_over")) ++hold_->passes;
+  Hold passed = hold_->handed_to(departure.next->owner, departure.next->terms, now);
+  passed.lease.passed(now);
+  if (!base::mutant("core.token_stays_at_a_hand_over")) ++passed.passes;
+  departure.ended = std::exchange(*hold_, std::move(passed));
   return departure;
 }
 
@@ -169,11 +169,7 @@ std::optional<NameState::Loss> NameState::lose(std::uint64_t generation, bool se
   hold_.reset();
   loss->ended.lease.refused();
   // `expect_grant()` made room for it: a loss needs no memory.
-  lost_.push_back({.owner = loss->ended.owner,
-                   .depth = loss->ended.depth,
-                   .token = loss->ended.token(),
-                   .lost = loss->ended.lost,
-                   .guards = loss->ended.guards});
+  lost_.emplace_back(loss->ended, loss->ended.token(), Mode::exclusive);
   if (sent_first) ++releasing_;
   loss->next = choose_requester();
   return loss;

@@ -5,7 +5,7 @@
 
 #include "core/hold.hpp"
 #include "core/sharers.hpp"
-#include "core/wait_queue.hpp"
+#include "core/waiter.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -83,8 +83,8 @@ class NameState {
 
   struct Loss {
     Hold ended{};
-    Waiter* next = nullptr;         ///< whoever is to ask the server now, if anybody
-    std::vector<Sharer> sharers{};  ///< of a shared hold: all who had a part in it
+    Waiter* next = nullptr;  ///< whoever is to ask the server now, if anybody
+    Parts sharers{};         ///< of a shared hold: all parts
   };
   /// A live hold ended without an unlock.
   /// @param sent_first whether the server is told before anybody asks it again: then

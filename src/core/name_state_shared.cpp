@@ -29,19 +29,20 @@ NameState::Entry NameState::enter_shared(const Waiter& waiter, Instant now,
 
 // Another thread of an owner, which would ask at once if it came now.
 Waiter* NameState::beside_its_own_hold() const noexcept {
-  return hold_ && !sharers_ ? queue_.find(hold_->owner, true) : nullptr;
+  if (!hold_ || sharers_) return nullptr;
+  return queue_.find(hold_->owner, [](const Waiter& each) { return each.shares(); });
 }
 
 Waiter* NameState::join_waiter(Instant now, const TurnLimits& turn) noexcept {
   if (!sharers_) return nullptr;
   // Only the newest reader can have another waiter: one that came earlier found it here when it
   // became a reader.
-  Sharer* const newest = sharers_->find(sharers_->newest());
-  Waiter* joined = newest != nullptr ? queue_.find(newest->owner, true) : nullptr;
+  Sharer* const newest = sharers_->all().back();
+  Waiter* joined = queue_.find(newest->owner, [](const Waiter& each) { return each.shares(); });
   if (joined != nullptr) {
     ++newest->depth;
     queue_.remove(*joined);
-  } else if (!hold_ && !queue_.empty() && queue_.front()->terms->mode == Mode::shared &&
+  } else if (!hold_ && !queue_.empty() && queue_.front()->shares() &&
              sharers_->open_to(*queue_.front()->terms, now, turn)) {
     joined = queue_.front();
     try {
@@ -60,9 +61,8 @@ NameState::Departure NameState::unlock_shared(Owner owner) {
   Sharer& own = *sharers_->find(owner);
   if (--own.depth > 0) return {.exit = Exit::nested};
   Departure departure{.exit = Exit::parted, .ended = part_of(sharers_->hold(), own)};
-  std::vector<Sharer>& all = sharers_->all();
-  all.erase(all.begin() + (&own - all.data()));
-  if (!all.empty()) return departure;
+  departure.ended->notice = std::move(sharers_->leave(own)->notice);
+  if (!sharers_->all().empty()) return departure;
   sharers_.reset();
   departure.exit = Exit::release;
   departure.next = hold_ ? nullptr : successor();
@@ -71,17 +71,12 @@ NameState::Departure NameState::unlock_shared(Owner owner) {
 }
 
 NameState::Loss NameState::lose_shared(bool sent_first) noexcept {
-  Loss loss{.ended = std::move(sharers_->hold()), .sharers = std::move(sharers_->all())};
+  Loss loss{.ended = std::move(sharers_->hold()), .sharers = sharers_->take_parts()};
   sharers_.reset();
   loss.ended.lease.refused();
   // There is room for each of them since it joined: a loss needs no memory.
-  for (const Sharer& sharer : loss.sharers) {
-    lost_.push_back({.owner = sharer.owner,
-                     .depth = sharer.depth,
-                     .token = loss.ended.token(),
-                     .lost = sharer.lost,
-                     .guards = sharer.guards,
-                     .mode = Mode::shared});
+  for (const Sharer* const sharer : loss.sharers.list()) {
+    lost_.emplace_back(*sharer, loss.ended.token(), Mode::shared);
     if (base::mutant("core.one_sharer_learns_the_loss")) break;
   }
   if (sent_first) ++releasing_;
@@ -90,18 +85,12 @@ NameState::Loss NameState::lose_shared(bool sent_first) noexcept {
 }
 
 NameState::Loss NameState::lose_part(Instant now) noexcept {
-  std::vector<Sharer>& all = sharers_->all();
-  const auto part = std::find_if(all.begin(), all.end(),
-                                 [&](const Sharer& sharer) { return now >= sharer.until; });
-  assert(part != all.end() && all.size() > 1);
+  assert(now >= sharers_->next_end() && sharers_->all().size() > 1);
+  Sharer* part = sharers_->all().front();
+  while (now < part->until) part = part->place.after;
   Loss loss{.ended = part_of(sharers_->hold(), *part)};
-  lost_.push_back({.owner = part->owner,
-                   .depth = part->depth,
-                   .token = loss.ended.token(),
-                   .lost = part->lost,
-                   .guards = part->guards,
-                   .mode = Mode::shared});
-  all.erase(part);
+  lost_.emplace_back(*part, loss.ended.token(), Mode::shared);
+  loss.ended.notice = std::move(sharers_->leave(*part)->notice);
   return loss;
 }
 

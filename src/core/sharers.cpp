@@ -13,15 +13,20 @@ namespace mortise::core {
 void Sharers::begin(Hold&& hold) noexcept {
   hold_ = std::move(hold);
   news_ = asked_ = hold_.granted_at;
-  sharers_.push_back({.owner = hold_.owner, .since = hold_.owned_since, .terms = hold_.terms});
-  newest_ = hold_.owner;
+  first_->owner = hold_.owner;
+  first_->since = hold_.owned_since;
+  first_->terms = hold_.terms;
+  parts_.add(std::move(first_));
 }
 
-Sharer* Sharers::find(Owner owner) noexcept {
-  // From the newest one, which is the one that is looked for most often.
-  const auto found = std::find_if(sharers_.rbegin(), sharers_.rend(),
-                                  [&](const Sharer& sharer) { return sharer.owner == owner; });
-  return found == sharers_.rend() ? nullptr : &*found;
+std::unique_ptr<Sharer> Sharers::leave(Sharer& part) noexcept {
+  std::unique_ptr<Sharer> left = parts_.take(part);
+  // Only a part whose thread has ended has an end.
+  if (left->until != never && left->until == next_end_) {
+    next_end_ = never;
+    for (const Sharer* const each : parts_.list()) next_end_ = std::min(next_end_, each->until);
+  }
+  return left;
 }
 
 bool Sharers::open_to(const Terms& terms, Instant now, const TurnLimits& turn) const noexcept {
@@ -38,25 +43,18 @@ bool Sharers::open_to(const Terms& terms, Instant now, const TurnLimits& turn) c
 }
 
 void Sharers::join(Owner owner, const std::shared_ptr<const Terms>& terms, Instant now) {
-  sharers_.push_back({.owner = owner, .since = now, .terms = terms});
-  newest_ = owner;
+  auto part = std::make_unique<Sharer>();
+  part->owner = owner;
+  part->since = now;
+  part->terms = terms;
+  parts_.add(std::move(part));
 }
 
 Hold part_of(const Hold& shared, const Sharer& sharer) {
-  Hold part = shared;
-  part.owner = sharer.owner;
+  Hold part = shared.handed_to(sharer.owner, sharer.terms, sharer.since);
   part.depth = sharer.depth;
-  part.owned_since = sharer.since;
-  part.terms = sharer.terms;
-  part.lost = sharer.lost;
   part.guards = sharer.guards;
   return part;
-}
-
-Instant Sharers::next_end() const noexcept {
-  Instant next = never;
-  for (const Sharer& sharer : sharers_) next = std::min(next, sharer.until);
-  return next;
 }
 
 bool Sharers::wants_news(Instant now, const TurnLimits& turn) noexcept {

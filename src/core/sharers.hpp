@@ -4,11 +4,12 @@
 #pragma once
 
 #include "core/hold.hpp"
+#include "core/owner_list.hpp"
 
 #include <algorithm>
 #include <cstdint>
 #include <memory>
-#include <vector>
+#include <utility>
 
 namespace mortise::core {
 
@@ -25,13 +26,42 @@ struct Sharer {
   std::size_t depth = 1;  ///< how often it has yet to unlock
   Instant since{};
   std::shared_ptr<const Terms> terms{};
-  std::stop_source lost{std::nostopstate};  ///< made when somebody asks for it
+  std::unique_ptr<LossNotice> notice{};  ///< null until the owner asks for the token
   std::uint32_t guards = 0;  ///< how many of those unlocks a `Guard` owes, on whichever thread
   Instant until = never;     ///< its part is lost then: nobody can unlock it any more
+  OwnerPlace<Sharer> place{};
 };
 
-/// @return what that owner had, as a hold of its own.
+/// @return what that owner had, as a hold of its own, which reports no loss.
 [[nodiscard]] Hold part_of(const Hold& shared, const Sharer& sharer);
+
+/// The parts of a shared hold, in order of arrival. To add, remove or find a part takes the same
+/// time for any number of them.
+class Parts {
+ public:
+  Parts() = default;
+  Parts(Parts&&) noexcept = default;
+  Parts& operator=(Parts&&) noexcept = default;
+  ~Parts() {
+    while (!list_.empty()) static_cast<void>(take(*list_.front()));
+  }
+  /// @throws std::bad_alloc; the first part needs no memory
+  void add(std::unique_ptr<Sharer> part) {
+    list_.push_back(*part);
+    static_cast<void>(part.release());  // the list keeps it
+  }
+  [[nodiscard]] std::unique_ptr<Sharer> take(Sharer& part) noexcept {
+    list_.remove(part);
+    return std::unique_ptr<Sharer>(&part);
+  }
+  [[nodiscard]] const OwnerList<Sharer>& list() const noexcept { return list_; }
+  [[nodiscard]] Sharer* find(Owner owner) const noexcept {
+    return list_.find(owner, [](const Sharer&) { return true; });
+  }
+
+ private:
+  OwnerList<Sharer> list_;
+};
 
 /// A live shared hold. The server knows nothing of who has a part in it, nor how many do.
 ///
@@ -44,17 +74,19 @@ struct Sharer {
 /// flush. One right behind the other, whoever reads elsewhere could not even give up its part.
 class Sharers {
  public:
-  /// Room for a hold with one owner: that needs no memory then.
-  Sharers() { sharers_.reserve(1); }
+  /// Has room for a hold with one owner: that needs no memory then.
+  Sharers() : first_(std::make_unique<Sharer>()) {}
   /// @param hold its owner is the first one
   void begin(Hold&& hold) noexcept;
 
   [[nodiscard]] Hold& hold() noexcept { return hold_; }
   [[nodiscard]] const Hold& hold() const noexcept { return hold_; }
-  [[nodiscard]] Sharer* find(Owner owner) noexcept;
-  [[nodiscard]] std::vector<Sharer>& all() noexcept { return sharers_; }
-  /// The owner that joined last.
-  [[nodiscard]] Owner newest() const noexcept { return newest_; }
+  [[nodiscard]] Sharer* find(Owner owner) const noexcept { return parts_.find(owner); }
+  [[nodiscard]] const OwnerList<Sharer>& all() const noexcept { return parts_.list(); }
+  /// That part is over. @return the part
+  std::unique_ptr<Sharer> leave(Sharer& part) noexcept;
+  /// The hold is over. @return all parts
+  [[nodiscard]] Parts take_parts() noexcept { return std::move(parts_); }
 
   /// @return whether an owner that comes now may join, under its own terms.
   [[nodiscard]] bool open_to(const Terms& terms, Instant now,
@@ -81,15 +113,16 @@ class Sharers {
   template <class Ownerless>
   void disown(Instant now, Ownerless ownerless) noexcept {
     bool all = true;
-    for (Sharer& sharer : sharers_) {
-      const bool disowned = ownerless(sharer);
-      if (disowned) sharer.until = std::min(sharer.until, hold_.lease.end_unrenewed(now));
+    for (Sharer* const sharer : parts_.list()) {
+      const bool disowned = ownerless(*sharer);
+      if (disowned) sharer->until = std::min(sharer->until, hold_.lease.end_unrenewed(now));
+      next_end_ = std::min(next_end_, sharer->until);
       all = all && disowned;
     }
     if (all) hold_.lease.disown(now);
   }
   /// @return when the first of such parts ends.
-  [[nodiscard]] Instant next_end() const noexcept;
+  [[nodiscard]] Instant next_end() const noexcept { return next_end_; }
 
  private:
   /// Whether it ends however often it is renewed, or is not.
@@ -98,8 +131,9 @@ class Sharers {
   }
 
   Hold hold_;
-  std::vector<Sharer> sharers_;
-  Owner newest_;
+  Parts parts_;
+  std::unique_ptr<Sharer> first_;  // until the hold begins
+  Instant next_end_ = never;
   bool wanted_ = false;      // somebody waits at the server whom this keeps out
   Instant news_{};           // as of when that was known last
   Instant asked_{};          // a renewal was sent for it

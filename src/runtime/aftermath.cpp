@@ -3,6 +3,7 @@
 #include "runtime/aftermath.hpp"
 
 #include "runtime/client_state.hpp"
+#include "runtime/loss_task.hpp"
 #include "runtime/shared_name.hpp"
 
 #include <exception>
@@ -12,11 +13,8 @@ namespace mortise::runtime {
 
 void Aftermath::carry_out() noexcept {
   if (!loss) return;
-  ClientState& client = *name_.client;
-  // Where nobody asked for the token its stop is requested already.
-  notices.tell_all([&](std::unique_ptr<LossNotice> notice) {
-    if (!client.losses().post(std::move(notice))) client.background().serve_later();
-  });
+  request_stop(std::move(loss->ended.notice));
+  for (core::Sharer* const sharer : loss->sharers.list()) request_stop(std::move(sharer->notice));
   try {
     tell_lost();
   } catch (const std::exception&) {
@@ -32,6 +30,13 @@ void Aftermath::carry_out() noexcept {
   SharedName::wake_locked(name_.state.release_sent());
 }
 
+void Aftermath::request_stop(std::unique_ptr<core::LossNotice> notice) noexcept {
+  // Null if the owner has not asked for the token: it gets a token that is stopped already.
+  if (!notice) return;
+  ClientState& client = *name_.client;
+  if (!client.losses().post(LossTask::of(std::move(notice)))) client.background().serve_later();
+}
+
 void Aftermath::release_lost() {
   ClientState& client = *name_.client;
   const auto release = std::make_shared<Release>(name_.hold_id(loss->ended));
@@ -43,10 +48,9 @@ void Aftermath::release_lost() {
 
 void Aftermath::tell_lost() {
   if (name_.client->observer() == nullptr) return;
-  if (loss->sharers.empty()) return tell_lost(loss->ended);
-  for (const core::Sharer& sharer : loss->sharers) {
-    tell_lost(core::part_of(loss->ended, sharer));
-  }
+  const auto& sharers = loss->sharers.list();
+  if (sharers.empty()) return tell_lost(loss->ended);
+  for (const core::Sharer* const sharer : sharers) tell_lost(core::part_of(loss->ended, *sharer));
 }
 
 void Aftermath::tell_lost(const core::Hold& ended) {

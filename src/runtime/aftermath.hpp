@@ -6,7 +6,6 @@
 #include <mortise/error.hpp>
 
 #include "core/name_state.hpp"
-#include "runtime/loss_notices.hpp"
 #include "runtime/renewal_trouble.hpp"
 
 #include <memory>
@@ -39,14 +38,13 @@ class Aftermath {
   // all this refers to.
   std::shared_ptr<Slot> unpinned;
   std::optional<core::NameState::Loss> loss;
-  LossNotices notices;                       // to be told at a loss
-  std::unique_ptr<LossNotice> never_needed;  // of a hold that is over
-  std::unique_ptr<RenewalTrouble> trouble;   // that has cost the lease
+  std::unique_ptr<RenewalTrouble> trouble;  // that has cost the lease
   Reason why;
   bool tell_server = false;
 
  private:
   void carry_out() noexcept;
+  void request_stop(std::unique_ptr<core::LossNotice> notice) noexcept;
   void tell_lost();
   void tell_lost(const core::Hold& ended);
   void release_lost();

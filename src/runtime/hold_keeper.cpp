@@ -60,16 +60,6 @@ void HoldKeeper::forget_the_dead_locked() noexcept {
   name_.state.forget_losses([](const core::LostHold& lost) { return ownerless(lost); });
 }
 
-std::stop_token HoldKeeper::lost_locked(Owner owner, std::stop_source& lost) {
-  if (lost.stop_possible()) return lost.get_token();
-  // With it what tells the loss: a loss needs no memory.
-  auto notice = std::make_unique<LossNotice>(owner);
-  std::stop_token token = notice->lost.get_token();
-  lost = notice->lost;
-  notices_.add(std::move(notice));
-  return token;
-}
-
 void HoldKeeper::unpin_if_idle_locked(Aftermath& after) noexcept {
   const bool idle = live_locked() == nullptr && !name_.state.remembers_losses(mode_);
   // Not what was given up before in the same step: it must not go under the mutex.
@@ -116,8 +106,10 @@ void HoldKeeper::disarm_locked() noexcept {
 
 bool HoldKeeper::ownerless_locked(const core::Hold& live) const noexcept {
   if (mode_ != Mode::shared) return ownerless(live);
-  const std::vector<core::Sharer>& parts = name_.state.sharers()->all();
-  return std::all_of(parts.begin(), parts.end(), ownerless<core::Sharer>);
+  for (const core::Sharer* const part : name_.state.sharers()->all()) {
+    if (!ownerless(*part)) return false;
+  }
+  return true;
 }
 
 void HoldKeeper::disown_locked(core::Hold& live, Instant now) noexcept {
@@ -154,14 +146,12 @@ void HoldKeeper::expire_part_locked(Instant now, Aftermath& after) {
   // It was renewed for those who have left since: the server would keep it longer.
   if (sharers->all().size() == 1) return lose_locked(why, true, after);
   after.loss = name_.state.lose_part(now);
-  if (auto notice = notices_.take(after.loss->ended.owner)) after.notices.add(std::move(notice));
   after.why = why;
   forget_the_dead_locked();
 }
 
 void HoldKeeper::lose_locked(const Aftermath::Reason& why, bool tell_server, Aftermath& after) {
   after.loss = name_.state.lose(live_locked()->generation, tell_server);
-  after.notices = std::move(notices_);
   after.tell_server = tell_server;
   after.why = why;
   // What nobody can unlock nobody need remember.

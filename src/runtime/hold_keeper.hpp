@@ -9,13 +9,11 @@
 #include "core/hold.hpp"
 #include "runtime/aftermath.hpp"
 #include "runtime/background.hpp"
-#include "runtime/loss_notices.hpp"
 #include "runtime/renewal_trouble.hpp"
 #include "runtime/shared_name.hpp"
 
 #include <cstdint>
 #include <memory>
-#include <stop_token>
 
 namespace mortise::runtime {
 
@@ -38,13 +36,6 @@ class HoldKeeper {
   void forget_the_dead_locked() noexcept;
   /// Loses the hold where its time is up.
   void expire_locked(Instant now, Aftermath& after);
-  /// @param lost that owner's, of the live hold
-  /// @return what fires when that is lost; made when somebody asks for it.
-  [[nodiscard]] std::stop_token lost_locked(Owner owner, std::stop_source& lost);
-  /// The hold is over, or another owner's, who learns its own loss only.
-  [[nodiscard]] std::unique_ptr<LossNotice> take_notice_locked(Owner owner) noexcept {
-    return notices_.take(owner);
-  }
   /// Of readers: one more has come. @param batch receives a renewal where one is to tell whether
   /// others wait
   void newcomer_locked(Instant now, std::shared_ptr<RenewalBatch>& batch);
@@ -95,7 +86,6 @@ class HoldKeeper {
   Slot& slot_;
   SharedName& name_;
   const Mode mode_;
-  LossNotices notices_;                      // of the live hold, where somebody has asked for it
   std::unique_ptr<RenewalTrouble> trouble_;  // of the live hold, if its last renewal has failed
   HoldTimer timer_;
   Instant armed_ = never;      // so late at most it ticks

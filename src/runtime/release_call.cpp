@@ -70,20 +70,15 @@ void ReleaseCall::begin(Owner owner, Failure& failure, Unlocking by) {
       break;
     case core::NameState::Exit::nested: outcome_ = Released::released; break;
     case core::NameState::Exit::was_lost: keeper_.unpin_if_idle_locked(after_); break;
-    case core::NameState::Exit::parted:
-      outcome_ = Released::released;
-      after_.never_needed = keeper_.take_notice_locked(owner);
-      break;
+    case core::NameState::Exit::parted: outcome_ = Released::released; break;
     case core::NameState::Exit::passed:
       outcome_ = Released::released;
-      after_.never_needed = keeper_.take_notice_locked(owner);
       woken = SharedName::call_of(departure.next)->mark_locked();
       name_.wake_reentered_locked();
       break;
     case core::NameState::Exit::release: {
       const auto successor = departure.next == nullptr ? nullptr : departure.next->terms;
       const std::uint64_t asked_at = name_.key ? name_.key->arrivals : 0;
-      after_.never_needed = keeper_.take_notice_locked(owner);
       keeper_.unpin_if_idle_locked(after_);
       look_after_readers_locked(now);
       // Under the mutex: close() looks for a hold here first, then waits for those who free one.

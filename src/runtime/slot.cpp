@@ -5,6 +5,7 @@
 #include "runtime/acquire_call.hpp"
 #include "runtime/asking.hpp"
 #include "runtime/client_state.hpp"
+#include "runtime/loss_task.hpp"
 #include "runtime/raise.hpp"
 #include "runtime/release_call.hpp"
 
@@ -145,8 +146,9 @@ std::stop_token Slot::lost_locked(Owner owner, Mode mode) {
   core::Hold* const live = shared_.state.held_by(owner, mode);
   if (live != nullptr) {
     const bool shared = mode == Mode::shared;
-    std::stop_source& source = shared ? shared_.state.sharers()->find(owner)->lost : live->lost;
-    return keeper(mode).lost_locked(owner, source);
+    auto& notice = shared ? shared_.state.sharers()->find(owner)->notice : live->notice;
+    if (!notice) notice = std::make_unique<LossTask>();
+    return notice->lost.get_token();
   }
   core::LostHold* const lost = shared_.state.lost_hold(owner, mode);
   return lost != nullptr ? lost->stopped() : std::stop_token();

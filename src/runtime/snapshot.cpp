@@ -31,8 +31,8 @@ class SlotReader {
       add_locked(*live, Mode::exclusive, never);
     }
     if (core::Sharers* const sharers = name_.state.sharers()) {
-      for (const core::Sharer& sharer : sharers->all()) {
-        add_locked(core::part_of(sharers->hold(), sharer), Mode::shared, sharer.until);
+      for (const core::Sharer* const sharer : sharers->all()) {
+        add_locked(core::part_of(sharers->hold(), *sharer), Mode::shared, sharer->until);
       }
     }
     if (const AcquireCall* const requester = name_.requester_locked()) {

@@ -339,7 +339,7 @@ TEST_F(NameStateShared, ALossIsRememberedForEachReader) {
   ASSERT_EQ(enter(w), Entry::wait);
   auto loss = state_.lose(generation_, false);
   ASSERT_TRUE(loss);
-  EXPECT_EQ(loss->sharers.size(), 2U);
+  EXPECT_EQ(loss->sharers.list().size(), 2U);
   EXPECT_EQ(loss->next, &w);
   EXPECT_EQ(state_.lost_hold(gone.owner, Mode::shared), nullptr);
   for (const Waiter* const each : {&a, &b}) {

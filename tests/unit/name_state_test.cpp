@@ -184,13 +184,19 @@ TEST_F(NameStateTest, EachOwnerLearnsItsOwnLossOnly) {
   Waiter a = waiter();
   Waiter b = waiter();
   take(a);
-  state_.live()->lost = std::stop_source();
-  const std::stop_token of_a = state_.live()->lost.get_token();
+  state_.live()->notice = std::make_unique<LossNotice>();
+  const std::stop_token of_a = state_.live()->notice->lost.get_token();
   ASSERT_EQ(state_.enter(b, true), Entry::wait);
-  ASSERT_EQ(state_.unlock(a.owner, now_, turn_).exit, Exit::passed);
+  const auto departure = state_.unlock(a.owner, now_, turn_);
+  ASSERT_EQ(departure.exit, Exit::passed);
+  EXPECT_NE(departure.ended->notice, nullptr);
+  EXPECT_EQ(state_.live()->notice, nullptr);
+  state_.live()->notice = std::make_unique<LossNotice>();
+  const std::stop_token of_b = state_.live()->notice->lost.get_token();
   auto loss = state_.lose(generation_, false);
-  loss->ended.lost.request_stop();
+  loss->ended.notice->lost.request_stop();
   EXPECT_FALSE(of_a.stop_requested());
+  EXPECT_TRUE(of_b.stop_requested());
   EXPECT_TRUE(state_.lost_hold(b.owner)->stopped().stop_requested());
 }
 

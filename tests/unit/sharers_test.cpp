@@ -145,7 +145,7 @@ TEST_F(SharersTest, APartThatNobodyCanUnlockEndsAsTheHoldWouldHave) {
   const NameState::Loss loss = state_.lose_part(end);
   EXPECT_EQ(loss.ended.owner, a);
   EXPECT_EQ(loss.next, nullptr);
-  EXPECT_TRUE(loss.sharers.empty());
+  EXPECT_TRUE(loss.sharers.list().empty());
   ASSERT_NE(state_.lost_hold(a, Mode::shared), nullptr) << "until somebody forgets it";
   EXPECT_EQ(sharers().find(a), nullptr);
   EXPECT_NE(sharers().find(b), nullptr);
