@@ -268,7 +268,7 @@ AcquireCall::Action AcquireCall::accept() {
 void AcquireCall::run_begins_locked(core::Hold&& hold, std::uint64_t run) {
   KeyTalk& key = *name_.key;
   key.run = run;
-  key.runner = Owner::this_thread();
+  key.begun_by = key_->begun_by;
   std::shared_ptr<const Record> known;
   if (!name_.state.queue().empty()) known = key.record_of_run(hold.number);
   key_->hold = name_.hold_id(hold);

@@ -3,6 +3,7 @@
 #include "runtime/aftermath.hpp"
 
 #include "runtime/client_state.hpp"
+#include "runtime/hold_news.hpp"
 #include "runtime/loss_task.hpp"
 #include "runtime/shared_name.hpp"
 
@@ -54,16 +55,12 @@ void Aftermath::tell_lost() {
 }
 
 void Aftermath::tell_lost(const core::Hold& ended) {
-  ClientState& client = *name_.client;
-  const std::shared_ptr<Observer>& observer = client.shared_observer();
   Failure words = why.backend != nullptr ? *why.backend : Failure(why.code, name_.name + why.words);
   if (trouble) words.text += "; the last renewal failed: " + trouble->why.text;
-  client.news().post([observer, name = name_.name, label = ended.terms->label,
-                      token = ended.token(), took = client.now() - ended.owned_since,
-                      mode = name_.mode_of(*ended.terms), words = std::move(words)] {
-    observer->lost({.name = name, .label = label, .token = token, .took = took, .mode = mode},
-                   words);
-  });
+  HoldNews(name_, ended)
+      .post(*name_.client, [words = std::move(words)](Observer& observer, const Event& event) {
+        observer.lost(event, words);
+      });
 }
 
 }  // namespace mortise::runtime

@@ -9,12 +9,14 @@
 #include "core/figures.hpp"
 #include "core/keeping.hpp"
 #include "runtime/acquire_call.hpp"
+#include "runtime/hold_news.hpp"
 #include "runtime/kept_hold.hpp"
 #include "runtime/renewal_batch.hpp"
 #include "runtime/slot.hpp"
 
 #include <algorithm>
 #include <exception>
+#include <optional>
 #include <vector>
 
 namespace mortise::runtime {
@@ -206,11 +208,8 @@ void HoldKeeper::renewal_answered(std::uint64_t generation, const Renewal::Item&
                                   Failure failure) {
   if (item.answer == Renewal::Answer::unknown && !failure) failure = client().no_answer();
   Aftermath after(name_);
-  Token token;
-  std::string label;
-  Mode mode{};
-  core::Nanos held_for{};
-  bool is_news = true;
+  std::optional<HoldNews> news;
+  bool is_news = client().observer() != nullptr;
   {
     const SharedName::Lock lock(name_.mutex);
     core::Hold* const live = live_locked();
@@ -219,17 +218,14 @@ void HoldKeeper::renewal_answered(std::uint64_t generation, const Renewal::Item&
     // one, holds the name again, which the answer "lost" would end (S3).
     if (!ours && !(live != nullptr && base::mutant("core.renewal_of_another_hold"))) return;
     const Instant now = client().now();
-    token = live->token();
-    label = live->terms->label;
-    mode = name_.mode_of(*live->terms);
-    held_for = now - live->owned_since;
+    if (is_news) news.emplace(name_, *live);
     if (mode_ == Mode::shared) name_.state.sharers()->answered(now);
     if (item.answer == Renewal::Answer::lost) {
       lose_locked({.words = ": the server no longer knows the hold"}, false, after);
     } else if (failure) {
       live->lease.unanswered(now);
       arm_locked(live->lease, now);
-      is_news = note_trouble_locked(failure, now);
+      is_news = note_trouble_locked(failure, now) && is_news;
     } else if (live->lease.renewed(item.counted_from, item.granted, now)) {
       if (mode_ == Mode::shared) {
         const bool by_lease = item.wanted_as_of == Instant{};
@@ -243,15 +239,14 @@ void HoldKeeper::renewal_answered(std::uint64_t generation, const Renewal::Item&
                   !base::mutant("core.leave_a_late_renewal"), after);
     }
   }
-  if (client().observer() == nullptr || after.loss || !is_news) return;
+  if (after.loss || !is_news) return;
   if (failure) {
     failure.text.insert(0, base::printable(name_.name) + ": the renewal failed: ");
   }
-  client().news().post([observer = client().shared_observer(), name = name_.name, token, label,
-                        mode, held_for, failure = std::move(failure)] {
-    const Event event{.name = name, .label = label, .token = token, .took = held_for, .mode = mode};
-    failure ? observer->failed(event, failure) : observer->renewed(event);
-  });
+  std::move(*news).post(client(),
+                        [failure = std::move(failure)](Observer& observer, const Event& event) {
+                          failure ? observer.failed(event, failure) : observer.renewed(event);
+                        });
 }
 
 void HoldKeeper::taken_away(const HoldId& hold, const Failure& why) {
@@ -268,30 +263,21 @@ void HoldKeeper::taken_away(const HoldId& hold, const Failure& why) {
 
 void HoldKeeper::wanted(const HoldId& hold) {
   if (client().observer() == nullptr && mode_ != Mode::shared) return;
-  Token token;
-  std::string label;
-  Mode mode{};
-  core::Nanos held_for{};
+  std::optional<HoldNews> news;
   {
     const SharedName::Lock lock(name_.mutex);
     const core::Hold* const live = live_locked();
     if (live == nullptr || live->attempt != hold.attempt || live->number != hold.number) return;
-    const Instant now = client().now();
     if (mode_ == Mode::shared) {
+      const Instant now = client().now();
       name_.state.sharers()->told(true, now);
       look_after_waiters_locked(now);
     }
-    token = live->token();
-    label = live->terms->label;
-    mode = name_.mode_of(*live->terms);
-    held_for = now - live->owned_since;
+    if (client().observer() != nullptr) news.emplace(name_, *live);
   }
-  if (client().observer() == nullptr) return;
-  client().news().post(
-      [observer = client().shared_observer(), name = name_.name, token, label, mode, held_for] {
-        observer->wanted(
-            {.name = name, .label = label, .token = token, .took = held_for, .mode = mode});
-      });
+  if (!news) return;
+  std::move(*news).post(client(),
+                        [](Observer& observer, const Event& event) { observer.wanted(event); });
 }
 
 std::shared_ptr<Operation> HoldKeeper::close() {

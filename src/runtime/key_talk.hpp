@@ -23,7 +23,7 @@ struct KeyTalk {
   std::uint64_t arrivals = 0;  ///< callers that have come to wait here
   std::uint64_t asked_at = 0;  ///< of those, how many when the requester asked the server
   std::shared_ptr<const Memory> memory{};  ///< what it asked; and by that the live run was granted
-  Owner runner{};                          ///< the thread that began the live run
+  Owner begun_by{};                        ///< `KeyCall::begun_by` of the live run
   std::uint64_t run = 0;                   ///< its number
 
   /// @return what everybody can know of the live run.
@@ -39,7 +39,7 @@ struct KeyTalk {
 /// What a caller sees of a key when it comes.
 struct KeyGlance {
   std::shared_ptr<const Record> runs{};  ///< the live run of this process; null: there is none
-  bool own = false;                      ///< this very thread began it
+  bool own = false;                      ///< this thread waited for its begin
   bool others = false;                   ///< others of this process ask for the key now
   bool differs = false;                  ///< with another fingerprint, they or the run
 };
@@ -55,6 +55,9 @@ struct KeyNews {
 /// what others give it while it waits.
 struct KeyCall {
   std::shared_ptr<const Memory> memory;
+  /// The thread that waits for this call. A run belongs to its own owner, and not to that thread,
+  /// which only must not wait for itself.
+  Owner begun_by{};
   std::uint64_t arrival = 0;               ///< it came to wait as that one
   bool busy_here = false;                  ///< it did not: it found others of this process
   std::shared_ptr<const Record> record{};  ///< it is told this

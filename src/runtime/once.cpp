@@ -99,7 +99,7 @@ void Once::begin(Run& run) {
   for (;;) {
     if (learn(*slot, *memory, terms->lease, limited ? left_of(wait, passed()) : wait, stop, run))
       return;
-    runtime::KeyCall call{.memory = memory};
+    runtime::KeyCall call{.memory = memory, .begun_by = Owner::this_thread()};
     auto open = std::make_shared<runtime::OpenRun>(slot);
     std::optional<Holder> holder;
     AcquireOptions options{.wait = wait, .stop = stop, .owner = open->owner()};

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
-// One call of unlock() in its own thread: passes the name to the next waiter of this client, or
-// frees it at the server. A key is never passed, since each run is counted and fenced by the store.
-// Several can be under way at once: each leaves before the first answer is awaited.
+// One call of unlock(): carries out what core/release_course decides. It passes the name to the
+// next waiter of this client, or frees it at the server. A key is never passed, because the store
+// counts and fences each run. Several calls can be carried out in turns, each until it would sleep.
 #pragma once
 
 #include <mortise/error.hpp>
 #include <mortise/operation.hpp>
 #include <mortise/owner.hpp>
 
-#include "core/hold.hpp"
+#include "core/release_course.hpp"
 #include "runtime/aftermath.hpp"
 #include "runtime/closing.hpp"
+#include "runtime/release_request.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -18,12 +19,10 @@
 
 namespace mortise::runtime {
 
+class Attempt;
 class ClientState;
-class HoldKeeper;
-class KeptHold;
 struct KeyEnding;
 class Slot;
-struct SharedName;
 
 /// Who unlocks.
 enum class Unlocking : std::uint8_t {
@@ -32,72 +31,84 @@ enum class Unlocking : std::uint8_t {
   backs_out,  ///< who was granted one of several names, and did nothing: `min_hold` is not for that
 };
 
+/// One unlock.
+struct Unlock {
+  Owner owner;
+  Mode mode = Mode::exclusive;  ///< `shared` = of a reader
+  Unlocking by = Unlocking::owner;
+  KeyEnding* ending = nullptr;  ///< of a run that has an outcome: its record becomes what stands
+};
+
 /// Takes the slot's mutex to end the hold, and once more when the release has left: only then may
 /// this client ask for the name again, so that its request cannot overtake its release.
 class ReleaseCall {
+  using Machine = core::ReleaseCourse;
+  using Action = Machine::Action;
+
  public:
-  /// @param ending of a run that has an outcome: its record becomes what stands; null otherwise
-  ReleaseCall(Slot& slot, Mode mode, KeyEnding* ending = nullptr) noexcept;
+  ReleaseCall(Slot& slot, const Unlock& what) noexcept;
   ReleaseCall(const ReleaseCall&) = delete;
   ReleaseCall& operator=(const ReleaseCall&) = delete;
-  /// The whole call.
+  /// The whole call. @return as `end()`
+  Released run(Failure& failure);
+
+  // The same in parts: `sleep()` as long as `advance()` says so, then `end()`.
+
+  /// Does what can be done now. @return whether it has to sleep before it goes on; false = it is
+  /// over, also for `close()`, which an observer may call
+  [[nodiscard]] bool advance() noexcept;
+  /// @return how long it has to sleep at most, in real time.
+  [[nodiscard]] core::Nanos sleeps_for() const noexcept { return action_.until - BootClock::now(); }
+  /// Not longer than it has to, nor than that. It may end early.
+  void sleep(core::Nanos at_most) noexcept;
+  /// The caller can wait no longer: the client finishes a request without an answer.
+  void hurry() noexcept { hurries_ = true; }
+  /// Reports the end to the observer.
   /// @param failure receives `not_owner`; of a key also why the answer is `unknown`
-  Released run(Owner owner, Failure& failure, Unlocking by = Unlocking::owner);
-
-  // The same in parts: `begin()`; `wait()` for half of the time that there is, `repeat()`, and
-  // `wait()` for the other half; `settle()`; `tell()`.
-
-  /// Ends the hold here. The server is told; of a key it is waited for.
-  void begin(Owner owner, Failure& failure, Unlocking by = Unlocking::owner);
-  /// @return half of the time in which an answer has to come.
-  [[nodiscard]] core::Nanos half_of_its_time() const noexcept;
-  /// @return whether there is nothing to be waited for any more.
-  bool wait(core::Nanos at_most);
-  /// Unless it was answered.
-  void repeat();
-  /// @param had_its_time false: the caller could not wait, so that a missing answer says nothing
-  /// about the store. The background finishes it.
-  /// @return what was found. The call is over for `close()`, which an observer may call.
-  Released settle(bool had_its_time = true);
-  /// Tells the observer.
-  void tell();
+  Released end(Failure& failure);
 
  private:
-  /// @param successor the terms of whoever is to come next; may be null
-  void free_at_server(const core::Hold& ended, const std::shared_ptr<const core::Terms>& successor);
-  /// The hold is younger than its `min_hold`: it ends at the server by itself.
-  void keep_at_server(const core::Hold& ended);
-  /// @param asked_at `KeyTalk::arrivals` when the hold ended
-  Released free_key(const core::Hold& ended, std::uint64_t asked_at, Failure& failure);
-  /// What the runner has written by itself may stand, although its hold is over here.
-  Released confirm(Failure& failure);
-  /// @return what its answer tells, if it came in time; it is over then.
-  Released learned();
-  Released answer();
-  Released kept();
-  void tell_released(const core::Hold& ended, Released outcome);
-  /// @param asked the request that was not answered; may be null
-  void tell_unanswered(const core::Hold& ended, const Operation* asked);
-  void tell_failed(const core::Hold& ended, Failure why);
+  // Each carries an action out. @return the next one
+  Action carry_out(Machine::Do what) noexcept;
+  Action leave() noexcept;
+  Action release() noexcept;
+  Action keep() noexcept;
+  Action confirm() noexcept;
+  Action look() noexcept;
+  Action settle() noexcept;
+  Action entrust() noexcept;
 
   void look_after_readers_locked(Instant now) noexcept;
-  [[nodiscard]] Failure not_owner_locked() const;
+  /// The release has left: the next attempt of this client comes after it.
+  /// @param yielded the attempt that left with it, for the next waiter; may be null
+  void release_sent(std::shared_ptr<Attempt> yielded) noexcept;
+  /// The waiters for a key get the outcome, if it is an answer for them.
+  void tell_waiters() noexcept;
+  void note_failure(const Machine::Answered& answered) noexcept;
+  /// @return why the outcome of a run is unknown.
+  [[nodiscard]] Failure why_unknown(Machine::Answered::By by) const;
+  [[nodiscard]] ClientState& client() const noexcept;
+
+  /// What the call saw as it ended the hold.
+  struct Seen {
+    std::shared_ptr<const core::Terms> successor{};  ///< the terms of the next waiter
+    std::uint64_t asked_at = 0;                      ///< `KeyTalk::arrivals`
+    bool is_misuse = false;                          ///< the owner had nothing to unlock
+    bool other_holds = false;                        ///< another owner of the client has the name
+  };
 
   Slot& slot_;
-  const Mode mode_;  // `shared`: of a reader
-  KeyEnding* const ending_;
-  SharedName& name_;
-  HoldKeeper& keeper_;
-  ClientState& client_;
+  const Unlock what_;
+  Machine machine_;
+  Action action_ = Machine::start();
+  bool asleep_ = false;
+  bool hurries_ = false;
   Aftermath after_;
-  std::optional<core::Hold> ended_;         // passed on or freed
+  std::optional<core::Hold> ended_;  // passed on or freed
+  Seen seen_;
   std::optional<Closing::Inside> freeing_;  // the second
-  std::shared_ptr<Release> release_;        // whose answer is not known
-  std::shared_ptr<KeptHold> kept_;          // or it is kept, by a word that may not be heard yet
-  std::shared_ptr<Operation> word_;         // the last one
-  bool repeated_ = false;
-  bool had_its_time_ = true;
-  Released outcome_ = Released::unknown;
+  ReleaseRequest request_;
+  Failure failure_;  // why the outcome of a run is unknown
 };
 
 }  // namespace mortise::runtime

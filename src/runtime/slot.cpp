@@ -47,7 +47,7 @@ Failure Slot::acquire(const std::shared_ptr<const core::Terms>& terms,
 }
 
 Released Slot::release(Owner owner, Mode mode, Failure& failure) {
-  return ReleaseCall(*this, mode).run(owner, failure);
+  return ReleaseCall(*this, {.owner = owner, .mode = mode}).run(failure);
 }
 
 Slot::Guarded Slot::guard(Owner owner, Mode mode) {
@@ -58,7 +58,7 @@ Slot::Guarded Slot::guard(Owner owner, Mode mode) {
 }
 
 Released Slot::release_guard(Owner owner, Mode mode, Failure& failure) {
-  return ReleaseCall(*this, mode).run(owner, failure, Unlocking::guard);
+  return ReleaseCall(*this, {.owner = owner, .mode = mode, .by = Unlocking::guard}).run(failure);
 }
 
 void Slot::guarded(Owner owner, Mode mode) noexcept {
@@ -68,7 +68,7 @@ void Slot::guarded(Owner owner, Mode mode) noexcept {
 }
 
 Released Slot::conclude(Owner owner, KeyEnding* ending, Failure& failure) {
-  return ReleaseCall(*this, Mode::exclusive, ending).run(owner, failure);
+  return ReleaseCall(*this, {.owner = owner, .ending = ending}).run(failure);
 }
 
 HoldKeeper& Slot::keeper_to_be_locked(Mode mode) {
@@ -186,7 +186,7 @@ KeyGlance Slot::glance(const Memory& asked) {
     glance.differs = glance.others && differs;
   } else if (live->lease.valid_for(client().now()) > core::Nanos(0)) {
     glance.differs = differs;
-    glance.own = key.runner == Owner::this_thread();
+    glance.own = key.begun_by == Owner::this_thread();
     glance.runs = key.record_of_run(live->number);
   }
   return glance;

@@ -125,6 +125,33 @@ MORTISE_TEST(Runs, AThreadDoesNotWaitForItself, Quality::once) {
   expect_success(one.make_once("key").run(never_run()), "outer");
 }
 
+// Promise: O1
+MORTISE_TEST(Runs, OneThreadHasSeveralAtOnce, Quality::once) {
+  Client one = client();
+  Client other = client();
+  Run first = one.make_once("first").begin();
+  Run second = one.make_once("second").begin();
+  Run third = other.make_once("third").begin();
+  ASSERT_TRUE(first);
+  ASSERT_TRUE(second);
+  ASSERT_TRUE(third);
+  EXPECT_EQ(other.make_once("second", {.wait = 0s}).run(never_run()).state(), KeyState::pending);
+  // They end in another order than they began, and one begins in between.
+  expect_success(second.succeed("2"), "2");
+  EXPECT_TRUE(first);
+  EXPECT_FALSE(first.lost().stop_requested());
+  third.fail("not yet");
+  second = one.make_once("third", {.wait = patience}).begin();
+  ASSERT_TRUE(second);
+  EXPECT_EQ(second.number(), 2U);
+  expect_success(first.succeed("1"), "1");
+  EXPECT_FALSE(second.lost().stop_requested());
+  expect_success(second.succeed("3"), "3");
+  expect_success(other.make_once("first").look(), "1");
+  expect_success(other.make_once("second").look(), "2");
+  expect_success(one.make_once("third").look(), "3");
+}
+
 MORTISE_TEST(Runs, EndWithTheClient, Quality::once) {
   Client other = client();
   Run run;

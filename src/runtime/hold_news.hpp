@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+// What an observer is told of a hold: copied under the slot's mutex, reported on another thread.
+#pragma once
+
+#include <mortise/observer.hpp>
+
+#include "core/hold.hpp"
+#include "runtime/client_state.hpp"
+#include "runtime/shared_name.hpp"
+
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace mortise::runtime {
+
+/// @return the event of a hold, which refers to the strings of both.
+[[nodiscard]] inline Event event_of(const SharedName& name, const core::Hold& hold) noexcept {
+  return {.name = name.name,
+          .label = hold.terms->label,
+          .token = hold.token(),
+          .took = name.client->now() - hold.owned_since,
+          .mode = name.mode_of(*hold.terms)};
+}
+
+/// An event with strings of its own.
+class HoldNews {
+ public:
+  HoldNews(const SharedName& name, const core::Hold& hold)
+      : event_(event_of(name, hold)), name_(name.name), label_(hold.terms->label) {}
+  /// Has the client's observer called with it, if there is one.
+  /// @param report is handed the observer and the event
+  template <class Report>
+  void post(ClientState& client, Report report) && {
+    if (client.observer() == nullptr) return;
+    client.news().post([observer = client.shared_observer(), news = std::move(*this),
+                        report = std::move(report)] { report(*observer, news.event()); });
+  }
+
+ private:
+  [[nodiscard]] Event event() const noexcept {
+    Event event = event_;
+    event.name = name_;
+    event.label = label_;
+    return event;
+  }
+
+  Event event_;
+  std::string name_;
+  std::string label_;
+};
+
+}  // namespace mortise::runtime

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+#include "runtime/release_request.hpp"
+
+#include <mortise/backend.hpp>
+
+#include "base/mutant.hpp"
+#include "runtime/client_state.hpp"
+#include "runtime/kept_hold.hpp"
+#include "runtime/open_requests.hpp"
+
+#include <exception>
+#include <utility>
+
+namespace mortise::runtime {
+
+using Course = core::ReleaseCourse;
+
+ReleaseRequest::ReleaseRequest(ClientState& client) noexcept : client_(client) {}
+
+ReleaseRequest::~ReleaseRequest() {
+  // No caller waits for the confirmation any more.
+  if (open_) release_->failed({Errc::in_doubt, std::string()});
+}
+
+void ReleaseRequest::send(std::shared_ptr<Release> release) noexcept {
+  asked_ = release_ = std::move(release);
+  client_.send(release_);
+}
+
+void ReleaseRequest::send(std::shared_ptr<KeptHold> kept) noexcept {
+  kept_ = std::move(kept);
+  repeat();
+}
+
+void ReleaseRequest::confirm(std::shared_ptr<Release> release) noexcept {
+  release_ = std::move(release);
+  try {
+    open_ = std::make_unique<OpenRequest>(client_, *release_);
+    if (!release_->done()) client_.backend().release(release_);
+    asked_ = release_;
+  } catch (const std::exception&) {
+    // Out of memory: the answer is not learned.
+  }
+}
+
+void ReleaseRequest::repeat() noexcept {
+  if (kept_ && !kept_->settled()) asked_ = kept_->say(client_.backend(), client_.now());
+  if (!release_ || release_->done()) return;
+  if (release_->conclusion() && base::mutant("core.an_outcome_is_said_once")) {
+    asked_ = release_ = std::make_shared<Release>(release_->hold());
+  }
+  client_.send(release_);
+}
+
+Course::Looked::Request ReleaseRequest::standing() const noexcept {
+  using Request = Course::Looked::Request;
+  if (kept_ && !kept_->settled()) {
+    return !asked_ || asked_->done() ? Request::unanswered : Request::pending;
+  }
+  return kept_ || !asked_ || asked_->done() ? Request::over : Request::pending;
+}
+
+void ReleaseRequest::wait(core::Nanos at_most) noexcept {
+  try {
+    client_.wait_done(*asked_, at_most);
+  } catch (const std::exception&) {
+    asked_.reset();  // out of memory: the answer is not learned
+  }
+}
+
+Course::Answered ReleaseRequest::answer() const noexcept {
+  using By = Course::Answered::By;
+  if (!release_ && !kept_) return {.gone = true};
+  Released outcome = kept_ ? kept_->outcome() : Released::unknown;
+  if (release_ && release_->done()) {
+    if (release_->failure()) return {.by = By::failure, .gone = true};
+    outcome = release_->outcome();
+  }
+  const bool gone = kept_ ? kept_->gone() : open_ || outcome != Released::unknown;
+  switch (outcome) {
+    case Released::released: return {.by = By::released, .gone = gone};
+    case Released::was_lost: return {.by = By::was_lost, .gone = gone};
+    case Released::unknown: break;
+  }
+  return {.gone = gone};
+}
+
+void ReleaseRequest::entrust(Instant until) noexcept {
+  try {
+    if (kept_) return client_.background().adopt(kept_);
+    client_.background().adopt(release_, until);
+    client_.have_answers_read();
+  } catch (const std::exception&) {
+    // Out of memory: it is not repeated, and the hold ends with its lease.
+  }
+}
+
+Failure ReleaseRequest::why() const {
+  if (release_ && release_->done() && release_->failure()) return release_->failure();
+  return asked_ ? client_.why_unanswered(*asked_) : client_.no_answer();
+}
+
+}  // namespace mortise::runtime

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+// What one call of unlock() asks of the store: to free a hold, to keep a name reserved, or to
+// confirm an outcome.
+#pragma once
+
+#include <mortise/error.hpp>
+#include <mortise/operation.hpp>
+
+#include "core/release_course.hpp"
+
+#include <memory>
+#include <optional>
+
+namespace mortise::runtime {
+
+class ClientState;
+class KeptHold;
+struct OpenRequest;
+
+/// Out of memory, a request counts as lost on its way.
+/// @thread_safety one thread at a time
+class ReleaseRequest {
+ public:
+  explicit ReleaseRequest(ClientState& client) noexcept;
+  ReleaseRequest(const ReleaseRequest&) = delete;
+  ReleaseRequest& operator=(const ReleaseRequest&) = delete;
+  ~ReleaseRequest();
+
+  void send(std::shared_ptr<Release> release) noexcept;
+  void send(std::shared_ptr<KeptHold> kept) noexcept;
+  /// Of a run whose hold is over: `close()` ends this one, because no hold waits for it.
+  void confirm(std::shared_ptr<Release> release) noexcept;
+  void repeat() noexcept;
+  [[nodiscard]] core::ReleaseCourse::Looked::Request standing() const noexcept;
+  /// Waits until it is answered, or at most as long as said.
+  void wait(core::Nanos at_most) noexcept;
+  [[nodiscard]] core::ReleaseCourse::Answered answer() const noexcept;
+  /// Leaves it to the client, which repeats it until it is answered. @param until of a release:
+  /// when the hold has ended by itself
+  void entrust(Instant until) noexcept;
+
+  /// @return whether the store has the outcome that the runner has written itself.
+  [[nodiscard]] bool stood() const noexcept { return release_ && release_->stood(); }
+  /// @return what the store answered instead of an outcome, or what keeps it from answering.
+  [[nodiscard]] Failure why() const;
+
+ private:
+  ClientState& client_;
+  std::shared_ptr<Release> release_;
+  std::shared_ptr<KeptHold> kept_;
+  std::shared_ptr<Operation> asked_;  // the one to wait for; null if it was not sent
+  std::unique_ptr<OpenRequest> open_;
+};
+
+}  // namespace mortise::runtime
