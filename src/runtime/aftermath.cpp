@@ -40,11 +40,8 @@ void Aftermath::request_stop(std::unique_ptr<core::LossNotice> notice) noexcept 
 
 void Aftermath::release_lost() {
   ClientState& client = *name_.client;
-  const auto release = std::make_shared<Release>(name_.hold_id(loss->ended));
-  client.send(release);
-  if (!release->done()) {
-    client.background().adopt(release, client.now() + loss->ended.lease.wanted());
-  }
+  client.send(std::make_shared<Release>(name_.hold_id(loss->ended)),
+              client.now() + loss->ended.lease.wanted());
 }
 
 void Aftermath::tell_lost() {

@@ -2,7 +2,10 @@
 // What becomes of a grant that nobody waits for any more.
 #include "runtime/attempt.hpp"
 
+#include <mortise/backend.hpp>
+
 #include "base/mutant.hpp"
+#include "core/figures.hpp"
 #include "runtime/client_state.hpp"
 
 #include <exception>
@@ -22,8 +25,15 @@ void Attempt::finished() noexcept {
   if (undergo(core::Fate::completed) == core::Duty::give_back) give_back();
 }
 
-void Attempt::give_back_again() noexcept {
+void Attempt::send(const std::shared_ptr<Errand>& self, Backend& backend, Instant /*now*/) {
+  if (!done()) return backend.cancel(std::static_pointer_cast<Attempt>(self));
   if (undergo(core::Fate::tried_again) == core::Duty::give_back) give_back();
+}
+
+Instant Attempt::gone_at(Instant now) const noexcept {
+  // A grant that comes after this is a hold whose lease nobody renews: it ends by itself.
+  return now + core::fallback_period * core::fallback_periods_of_an_orphan +
+         std::min<core::Nanos>(request().lease, core::longest_lease);
 }
 
 void Attempt::give_back() noexcept {

@@ -5,6 +5,7 @@
 #include <mortise/operation.hpp>
 
 #include "core/custody.hpp"
+#include "runtime/errands.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -16,8 +17,8 @@ namespace mortise::runtime {
 class ClientState;
 
 /// Who answers for it is said by `core::Custody`. A grant that comes when nobody waits any more is
-/// given back by the thread that brings it, or, where there is no memory for that, by the reaper.
-class Attempt final : public Acquisition {
+/// given back by the thread that brings it, or, where there is no memory for that, as an errand.
+class Attempt final : public Acquisition, public Errand {
  public:
   Attempt(Request&& request, std::weak_ptr<ClientState> client)
       : Acquisition(std::move(request)), client_(std::move(client)) {}
@@ -26,10 +27,14 @@ class Attempt final : public Acquisition {
   [[nodiscard]] bool abandon() noexcept {
     return undergo(core::Fate::abandoned) != core::Duty::take_answer;
   }
-  /// Gives back what it was granted after it was abandoned, if that has failed until now.
-  void give_back_again() noexcept;
+  /// After it was abandoned: has it cancelled, or gives back what it was granted.
+  void send(const std::shared_ptr<Errand>& self, Backend& backend, Instant now) override;
   /// @return whether it is over, and what it was granted after it was abandoned is given back.
-  [[nodiscard]] bool settled() const noexcept { return custody_.load() == core::Custody::nobody; }
+  [[nodiscard]] bool is_answered() const noexcept override {
+    return custody_.load() == core::Custody::nobody;
+  }
+  /// @return when nothing of it can be left at the server, if it was abandoned at that moment.
+  [[nodiscard]] Instant gone_at(Instant now) const noexcept;
 
   /// When the server was asked last; kept with the attempt, because callers that inherit it one
   /// from the other, each sooner than it is due to be asked again, would otherwise never ask. Only

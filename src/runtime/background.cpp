@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The background thread: ticks holds that are due, asks again for the reaper, and polls what no
+// The background thread: ticks holds that are due, sends errands, and polls what no
 // caller does.
 #include "runtime/background.hpp"
 
@@ -38,7 +38,7 @@ Background::Background(Engine& engine, Backend& backend, Clock& clock,
       clock_(clock),
       clock_was_set_(std::move(clock_was_set)),
       serve_(std::move(serve)),
-      reaper_(backend) {}
+      errands_(backend) {}
 
 Background::~Background() { stop(); }
 
@@ -57,24 +57,9 @@ void Background::remove(HoldTimer& timer) noexcept {
   heap_.remove(timer);
 }
 
-void Background::adopt(std::shared_ptr<Attempt> attempt) {
-  const Instant due = reaper_.adopt(std::move(attempt), clock_.now());
+void Background::send_before(Instant due) {
   const std::lock_guard lock(mutex_);
-  reap_ = std::min(reap_, due);
-  if (!stopping_) wake_before_locked(due);
-}
-
-void Background::adopt(std::shared_ptr<Release> release, Instant until) {
-  const Instant due = reaper_.adopt(std::move(release), clock_.now(), until);
-  const std::lock_guard lock(mutex_);
-  reap_ = std::min(reap_, due);
-  if (!stopping_) wake_before_locked(due);
-}
-
-void Background::adopt(std::shared_ptr<KeptHold> kept) {
-  const Instant due = reaper_.adopt(std::move(kept), clock_.now());
-  const std::lock_guard lock(mutex_);
-  reap_ = std::min(reap_, due);
+  send_at_ = std::min(send_at_, due);
   if (!stopping_) wake_before_locked(due);
 }
 
@@ -128,7 +113,7 @@ void Background::run() {
         const std::lock_guard lock(mutex_);
         // Timers stay armed when their holds are over: this may be so until there is memory.
         if (stopping_) return;
-        reap_ = std::min(reap_, clock_.now());
+        send_at_ = std::min(send_at_, clock_.now());
       }
       std::this_thread::sleep_for(pause_after_failure);
     }
@@ -138,27 +123,27 @@ void Background::run() {
 bool Background::run_once() {
   const Instant now = clock_.now();
   tick(due_keepers(now), now);
-  bool reap = false;
+  bool send = false;
   bool serve = false;
   {
     const std::lock_guard lock(mutex_);
     if (stopping_) return false;
-    reap = reap_ <= now;
-    if (reap) reap_ = never;
+    send = send_at_ <= now;
+    if (send) send_at_ = never;
     serve = serve_at_ <= now;
     if (serve) serve_at_ = never;
   }
   if (serve && !serve_()) serve_later();
-  const Instant reap_again = reap ? reaper_.run(now) : never;
+  const Instant send_again = send ? errands_.run(now) : never;
   Instant until = never;
   {
     const std::lock_guard lock(mutex_);
     if (stopping_) return false;
-    reap_ = std::min(reap_, reap_again);
+    send_at_ = std::min(send_at_, send_again);
     // An unlock has emptied the heap, perhaps, and the next lock would have to wake this thread
     // anew each time: the moment that was planned is kept once.
     const Instant idle = planned_ > now ? planned_ : never;
-    until = std::min({heap_.empty() ? idle : heap_.top().due, reap_, serve_at_});
+    until = std::min({heap_.empty() ? idle : heap_.top().due, send_at_, serve_at_});
     planned_ = until;
   }
   if (engine_.background(until)) clock_was_set_();

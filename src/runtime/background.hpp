@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: MIT
-// The client's background thread: the watchdog of its leases, the reaper's clock, and the reader of
-// pushes. It never runs code of the program.
+// The client's background thread: the watchdog of its leases, the sender of errands, and the
+// reader of pushes. It never runs code of the program.
 #pragma once
 
 #include <mortise/backend.hpp>
 
 #include "core/timer_heap.hpp"
 #include "runtime/engine.hpp"
-#include "runtime/reaper.hpp"
+#include "runtime/errands.hpp"
 
 #include <atomic>
 #include <functional>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace mortise::runtime {
@@ -41,14 +42,15 @@ class Background {
   /// @param early how much sooner, where others are ticked anyway
   void set(HoldTimer& timer, Instant due, std::chrono::nanoseconds early);
   void remove(HoldTimer& timer) noexcept;
-  /// Hands an attempt or a release to the reaper.
-  void adopt(std::shared_ptr<Attempt> attempt);
-  void adopt(std::shared_ptr<Release> release, Instant until);
-  void adopt(std::shared_ptr<KeptHold> kept);
+  /// Sends it again until it is answered, or until then. @param what an `Errand` or a `Release`
+  template <class What>
+  void adopt(std::shared_ptr<What> what, Instant until) {
+    send_before(errands_.adopt(std::move(what), clock_.now(), until));
+  }
   /// Has `serve` called in a moment, and again until there is a thread.
   void serve_later() noexcept;
-  /// @return whether nothing is left of what was handed to the reaper.
-  [[nodiscard]] bool idle() { return reaper_.idle(); }
+  /// @return whether all errands are answered.
+  [[nodiscard]] bool idle() { return errands_.idle(); }
   /// Starts the thread: there is something to poll.
   void start();
   /// Ends the thread; later calls have no effect any more.
@@ -57,6 +59,7 @@ class Background {
  private:
   void run();
   [[nodiscard]] bool run_once();
+  void send_before(Instant due);
   void start_locked();
   void wake_before_locked(Instant due);
   std::vector<std::shared_ptr<HoldKeeper>> due_keepers(Instant now);
@@ -67,11 +70,11 @@ class Background {
   Clock& clock_;
   const std::function<void()> clock_was_set_;
   const std::function<bool()> serve_;
-  Reaper reaper_;
+  Errands errands_;
   std::mutex mutex_;
   core::TimerHeap heap_;
   Instant planned_ = never;  // when the thread looks again by itself
-  Instant reap_ = never;
+  Instant send_at_ = never;  // the errands
   Instant serve_at_ = never;
   bool stopping_ = false;
   std::thread thread_;

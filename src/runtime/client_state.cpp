@@ -9,6 +9,7 @@
 #include "base/random_id.hpp"
 #include "base/span.hpp"
 #include "runtime/asking.hpp"
+#include "runtime/attempt.hpp"
 #include "runtime/raise.hpp"
 #include "runtime/slot.hpp"
 
@@ -217,14 +218,18 @@ void ClientState::send(const std::shared_ptr<Release>& release) {
   }
 }
 
+void ClientState::send(const std::shared_ptr<Release>& release, Instant until) {
+  send(release);
+  if (!release->done()) background_.adopt(release, until);
+}
+
 void ClientState::undo(const Attempt& attempt) {
   const Acquisition::Request& request = attempt.request();
   const auto release = Release::undo(HoldId{.name = request.name,
                                             .attempt = request.attempt,
                                             .number = attempt.grant().number,
                                             .mode = request.mode});
-  send(release);
-  if (!release->done()) background_.adopt(release, now() + request.lease);
+  send(release, now() + request.lease);
 }
 
 void ClientState::abandon(const std::shared_ptr<Attempt>& attempt) {
@@ -236,8 +241,12 @@ void ClientState::abandon(const std::shared_ptr<Attempt>& attempt) {
   // is not over before what it was granted is given back, which close() has to wait for.
   base::OneByOne each;
   each([&] { backend_->cancel(attempt); });
-  if (!attempt->settled()) each([&] { background_.adopt(attempt); });
+  if (!attempt->is_answered()) each([&] { adopt(attempt); });
   each.finish();
+}
+
+void ClientState::adopt(const std::shared_ptr<Attempt>& attempt) {
+  background_.adopt(attempt, attempt->gone_at(now()));
 }
 
 void ClientState::poke_waiters() noexcept {

@@ -23,6 +23,7 @@
 
 namespace mortise::runtime {
 
+class Attempt;
 class Slot;
 
 /// @thread_safety every member may be called concurrently.
@@ -122,12 +123,14 @@ class ClientState final : public Host, public std::enable_shared_from_this<Clien
   void send_kept_back() noexcept;
   /// Hands a release to the backend; one that cannot be sent is left to be repeated.
   void send(const std::shared_ptr<Release>& release);
+  /// The same for a release that no caller waits for. @param until when the hold is over by itself
+  void send(const std::shared_ptr<Release>& release, Instant until);
   /// Gives back what an attempt was granted, without waiting.
   void undo(const Attempt& attempt);
   /// Takes an attempt back that nobody waits for, without waiting.
   void abandon(const std::shared_ptr<Attempt>& attempt);
   /// The same for one that was cancelled and abandoned already.
-  void adopt(std::shared_ptr<Attempt> attempt) { background_.adopt(std::move(attempt)); }
+  void adopt(const std::shared_ptr<Attempt>& attempt);
 
  private:
   Failure start_background();

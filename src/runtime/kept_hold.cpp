@@ -36,7 +36,7 @@ std::shared_ptr<Operation> KeptHold::say(Backend& backend, Instant now) noexcept
       released_.store(true);
       return nullptr;
     }
-    if (settled() && now >= doubt_) return nullptr;  // it is known until then
+    if (is_answered() && now >= doubt_) return nullptr;  // it is known until then
     const auto word = std::make_shared<Word>(shared_from_this(), now);
     backend.renew(word);
     return word;
@@ -48,7 +48,7 @@ std::shared_ptr<Operation> KeptHold::say(Backend& backend, Instant now) noexcept
 Instant KeptHold::next(Instant now) const noexcept {
   const Instant again = now + core::fallback_period;
   if (now >= keeping_.ends()) return again;  // it has been released, unless there was no memory
-  return settled() && now >= doubt_ ? keeping_.ends() : std::min(again, keeping_.ends());
+  return is_answered() && now >= doubt_ ? keeping_.ends() : std::min(again, keeping_.ends());
 }
 
 Released KeptHold::outcome() const noexcept {

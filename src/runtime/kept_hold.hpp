@@ -8,6 +8,7 @@
 #include <mortise/operation.hpp>
 
 #include "core/keeping.hpp"
+#include "runtime/errands.hpp"
 
 #include <atomic>
 #include <memory>
@@ -22,7 +23,7 @@ namespace mortise::runtime {
 /// That word is said again until it is heard, as a release is; since a renewal is answered once,
 /// each time by another one, and with what is left by then.
 /// @thread_safety every member may be called concurrently.
-class KeptHold : public std::enable_shared_from_this<KeptHold> {
+class KeptHold final : public Errand, public std::enable_shared_from_this<KeptHold> {
  public:
   /// @param doubt until when a renewal of before, which was not answered, may yet be carried out
   /// and have the hold end with a lease of its own: the word is said once more until then
@@ -33,17 +34,20 @@ class KeptHold : public std::enable_shared_from_this<KeptHold> {
   /// release, and not of a lease that ends, and the lease may end later.
   /// @return what to wait for; null = it was not said
   std::shared_ptr<Operation> say(Backend& backend, Instant now) noexcept;
-  /// @return whether the server has answered.
-  [[nodiscard]] bool settled() const noexcept { return answer_.load() != Answer::unknown; }
-  /// @return whether nothing is left to be said.
-  [[nodiscard]] bool gone() const noexcept {
+  void send(const std::shared_ptr<Errand>& /*self*/, Backend& backend, Instant now) override {
+    say(backend, now);
+  }
+  [[nodiscard]] bool is_answered() const noexcept override {
+    return answer_.load() != Answer::unknown;
+  }
+  [[nodiscard]] bool is_over() const noexcept override {
     return released_.load() || answer_.load() == Answer::lost;
   }
-  /// @return when to say it next, if that was done just now.
-  [[nodiscard]] Instant next(Instant now) const noexcept;
+  [[nodiscard]] Instant next(Instant now) const noexcept override;
   /// @return `released` where the hold stood, and ends as it should.
   [[nodiscard]] Released outcome() const noexcept;
-  [[nodiscard]] Instant ends() const noexcept { return keeping_.ends(); }
+  /// @return when it is over by itself.
+  [[nodiscard]] Instant gone_at() const noexcept { return keeping_.ends() + core::fallback_period; }
 
  private:
   using Answer = Renewal::Answer;

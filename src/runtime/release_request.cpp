@@ -44,7 +44,7 @@ void ReleaseRequest::confirm(std::shared_ptr<Release> release) noexcept {
 }
 
 void ReleaseRequest::repeat() noexcept {
-  if (kept_ && !kept_->settled()) asked_ = kept_->say(client_.backend(), client_.now());
+  if (kept_ && !kept_->is_answered()) asked_ = kept_->say(client_.backend(), client_.now());
   if (!release_ || release_->done()) return;
   if (release_->conclusion() && base::mutant("core.an_outcome_is_said_once")) {
     asked_ = release_ = std::make_shared<Release>(release_->hold());
@@ -54,7 +54,7 @@ void ReleaseRequest::repeat() noexcept {
 
 Course::Looked::Request ReleaseRequest::standing() const noexcept {
   using Request = Course::Looked::Request;
-  if (kept_ && !kept_->settled()) {
+  if (kept_ && !kept_->is_answered()) {
     return !asked_ || asked_->done() ? Request::unanswered : Request::pending;
   }
   return kept_ || !asked_ || asked_->done() ? Request::over : Request::pending;
@@ -76,7 +76,7 @@ Course::Answered ReleaseRequest::answer() const noexcept {
     if (release_->failure()) return {.by = By::failure, .gone = true};
     outcome = release_->outcome();
   }
-  const bool gone = kept_ ? kept_->gone() : open_ || outcome != Released::unknown;
+  const bool gone = kept_ ? kept_->is_over() : open_ || outcome != Released::unknown;
   switch (outcome) {
     case Released::released: return {.by = By::released, .gone = gone};
     case Released::was_lost: return {.by = By::was_lost, .gone = gone};
@@ -87,7 +87,7 @@ Course::Answered ReleaseRequest::answer() const noexcept {
 
 void ReleaseRequest::entrust(Instant until) noexcept {
   try {
-    if (kept_) return client_.background().adopt(kept_);
+    if (kept_) return client_.background().adopt(kept_, kept_->gone_at());
     client_.background().adopt(release_, until);
     client_.have_answers_read();
   } catch (const std::exception&) {
