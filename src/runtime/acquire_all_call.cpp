@@ -7,6 +7,7 @@
 #include "base/printable.hpp"
 #include "core/figures.hpp"
 #include "runtime/gathered.hpp"
+#include "runtime/hold_query.hpp"
 #include "runtime/release_all.hpp"
 #include "runtime/slot.hpp"
 
@@ -215,7 +216,7 @@ AcquireAllCall::Machine::Waited AcquireAllCall::wait(Part& part) {
   grace_ = Grace();
   std::optional<Holder> holder;
   Slot& slot = *part.wanted.slot;
-  part.failure = slot.acquire(part.wanted.terms, part.options, &holder, nullptr, &grace_);
+  part.failure = acquire(slot, part.wanted.terms, part.options, &holder, nullptr, &grace_);
   part.held = !part.failure;
   if (holder) part.holder = std::move(holder);
   const bool all = std::none_of(parts_.begin(), parts_.end(),
@@ -241,7 +242,7 @@ Failure AcquireAllCall::reenter() {
   for (Part& part : parts_) {
     if (!part.again) continue;
     part.options = {.wait = core::Nanos(0), .owner = options_.owner};
-    part.failure = part.wanted.slot->acquire(part.wanted.terms, part.options, &part.holder);
+    part.failure = acquire(*part.wanted.slot, part.wanted.terms, part.options, &part.holder);
     part.held = !part.failure;
     if (part.held) continue;
     // It was lost since.
@@ -272,7 +273,7 @@ const std::string* AcquireAllCall::failed_name() const noexcept {
 std::optional<Holder> AcquireAllCall::take_holder() {
   if (failed_ == nullptr) return std::nullopt;
   // The backend may have answered without naming the holder: another thread of this process.
-  return failed_->holder ? failed_->holder : failed_->wanted.slot->local_holder();
+  return failed_->holder ? failed_->holder : local_holder(*failed_->wanted.slot);
 }
 
 std::vector<HeldSlot> AcquireAllCall::take_slots() noexcept {

@@ -6,6 +6,7 @@
 
 #include "base/mutant.hpp"
 #include "core/figures.hpp"
+#include "runtime/release_call.hpp"
 #include "runtime/renewal_batch.hpp"
 #include "runtime/slot.hpp"
 
@@ -24,7 +25,6 @@ AcquireCall::AcquireCall(Slot& slot, const std::shared_ptr<const core::Terms>& a
                          const AcquireOptions& options, KeyCall* key, Queueing queueing,
                          Grace* grace)
     : slot_(slot),
-      name_(slot.shared()),
       client_(slot.client()),
       options_(options),
       key_(key),
@@ -35,7 +35,7 @@ AcquireCall::AcquireCall(Slot& slot, const std::shared_ptr<const core::Terms>& a
                 .queues = queueing == Queueing::joins}),
       now_(machine_.began()),
       grace_(grace != nullptr ? *grace : own_grace_),
-      own_(name_),
+      own_(slot),
       report_(slot, *this, queueing == Queueing::joins) {
   owner = options.owner.or_this_thread();
   terms = asked;
@@ -88,16 +88,16 @@ AcquireCall::Action AcquireCall::enter() {
   core::NameState::Entry entry{};
   std::shared_ptr<RenewalBatch> news;
   for (bool again = true; again;) {
-    Aftermath after(name_);
-    const SharedName::Lock lock(name_.mutex);
+    Aftermath after(slot_);
+    const Slot::Lock lock(slot_.mutex);
     if (slot_.expire_locked(now_, after)) continue;
-    entry = name_.state.enter(*this, machine_.may_wait(), now_, client_.turn());
-    if (name_.state.sharers() != nullptr) news = news_locked(entry);
+    entry = slot_.state.enter(*this, machine_.may_wait(), now_, client_.turn());
+    if (slot_.state.sharers() != nullptr) news = news_locked(entry);
     if (entry == core::NameState::Entry::busy) learn_from_requester_locked();
     if (entry == core::NameState::Entry::ask) begin_attempt_locked();
-    if (entry == core::NameState::Entry::differs) report_.permits = name_.state.permits();
+    if (entry == core::NameState::Entry::differs) report_.permits = slot_.state.permits();
     if (key_ != nullptr && entry == core::NameState::Entry::wait) {
-      key_->arrival = ++name_.key->arrivals;
+      key_->arrival = ++slot_.key->arrivals;
     }
     if (key_ != nullptr) key_->busy_here = entry == core::NameState::Entry::busy;
     // Busy with the release of a hold whose end it has just found itself: that leaves with `after`.
@@ -136,7 +136,7 @@ void AcquireCall::look_for_others(const std::shared_ptr<RenewalBatch>& news) noe
 // Whoever asks the server for all knows what is wrong, and who holds the name.
 void AcquireCall::learn_from_requester_locked() {
   report_.trouble.reset();
-  const AcquireCall* const requester = name_.requester_locked();
+  const AcquireCall* const requester = slot_.requester_locked();
   if (requester == nullptr || !requester->own_) return;
   report_.holder = requester->holder_locked();
   report_.trouble = requester->own_->trouble();
@@ -147,11 +147,11 @@ AcquireCall::Action AcquireCall::look() {
   const Machine::Why why = machine_.reason_to_leave(view());
   Wakeup mine = Wakeup::none;
   {
-    const SharedName::Lock lock(name_.mutex);
+    const Slot::Lock lock(slot_.mutex);
     mine = wakeup;
     if (mine == Wakeup::none && why != Machine::Why::none) {
       learn_from_requester_locked();
-      name_.leaves_locked(*this);
+      slot_.leaves_locked(*this);
     }
   }
   return machine_.step(Machine::Turn{mine, why, report_.trouble.has_value()});
@@ -162,15 +162,15 @@ AcquireCall::Action AcquireCall::take_over() {
   now_ = client_.now();
   bool stands = false;
   {
-    Aftermath after(name_);
-    const SharedName::Lock lock(name_.mutex);
+    Aftermath after(slot_);
+    const Slot::Lock lock(slot_.mutex);
     HoldKeeper& keeper = slot_.keeper(terms->mode);
     keeper.expire_locked(now_, after);
-    stands = name_.state.held_by(owner, terms->mode) != nullptr ||
+    stands = slot_.state.held_by(owner, terms->mode) != nullptr ||
              base::mutant("core.sleeper_believes") || base::mutant("core.expired_hold_is_passed");
     if (!stands) {
       // The caller never knew of it, and so owes no unlock for it.
-      name_.state.unlock(owner, now_, client_.turn(), terms->mode);
+      slot_.state.unlock(owner, now_, client_.turn(), terms->mode);
       keeper.unpin_if_idle_locked(after);
       wakeup = Wakeup::none;
     }
@@ -192,7 +192,7 @@ AcquireCall::Action AcquireCall::begin() {
 
 void AcquireCall::begin_attempt_locked() {
   // A reader asks while a hold is live only where that is its own, exclusive one.
-  const core::Hold* const own = name_.state.live();
+  const core::Hold* const own = slot_.state.live();
   const bool beside = own != nullptr && own->owner == owner && terms->mode == Mode::shared;
   own_.begin_locked(*terms, machine_.may_wait(), key_ != nullptr ? key_->memory : nullptr,
                     beside ? std::optional(own->attempt) : std::nullopt);
@@ -200,7 +200,7 @@ void AcquireCall::begin_attempt_locked() {
 
 AcquireCall::Action AcquireCall::ask() {
   if (!own_) {
-    const SharedName::Lock lock(name_.mutex);
+    const Slot::Lock lock(slot_.mutex);
     begin_attempt_locked();
   }
   return machine_.step(own_.ask(now_));
@@ -242,7 +242,7 @@ AcquireCall::Action AcquireCall::accept() {
   const bool late =
       hold.lease.valid_for(now_) == core::Nanos(0) && !base::mutant("core.late_grant_is_believed");
   {
-    const SharedName::Lock lock(name_.mutex);
+    const Slot::Lock lock(slot_.mutex);
     // The answer to a request was held up, and the message of an administrator's force was quicker:
     // without that the hold would be believed until its first renewal (S8).
     const bool taken =
@@ -259,31 +259,31 @@ AcquireCall::Action AcquireCall::accept() {
   }
   if (as != As::hold) client_.undo(*own_);
   if (as == As::late) {
-    const SharedName::Lock lock(name_.mutex);
+    const Slot::Lock lock(slot_.mutex);
     own_.forget_locked();
   }
   return machine_.step(Machine::Accepted{as, seen});
 }
 
 void AcquireCall::run_begins_locked(core::Hold&& hold, std::uint64_t run) {
-  KeyTalk& key = *name_.key;
+  KeyTalk& key = *slot_.key;
   key.run = run;
   key.begun_by = key_->begun_by;
   std::shared_ptr<const Record> known;
-  if (!name_.state.queue().empty()) known = key.record_of_run(hold.number);
-  key_->hold = name_.hold_id(hold);
+  if (!slot_.state.queue().empty()) known = key.record_of_run(hold.number);
+  key_->hold = slot_.hold_id(hold);
   key_->lease = hold.lease.wanted();
   key_->run = run;
   slot_.granted_locked(*this, std::move(hold));
   // Whoever waits with another fingerprint waits for nothing.
-  if (known) name_.tell_locked({.record = std::move(known), .asked_at = key.arrivals});
+  if (known) slot_.tell_locked({.record = std::move(known), .asked_at = key.arrivals});
 }
 
 bool AcquireCall::may_hand_to(const AcquireCall& successor) const noexcept {
   // Beside the hold of this owner, only this owner may be granted anything.
   return successor.terms->agrees_with(*terms) && !own_->request().beside &&
          (key_ == nullptr ||
-          (successor.key_->arrival <= name_.key->asked_at && successor.key_->agrees_with(*key_)));
+          (successor.key_->arrival <= slot_.key->asked_at && successor.key_->agrees_with(*key_)));
 }
 
 AcquireCall::Action AcquireCall::pass_on(Machine::Why why) {
@@ -295,8 +295,8 @@ AcquireCall::Action AcquireCall::pass_on(Machine::Why why) {
   // Without a time limit only trouble ends the wait; it has passed just now.
   const bool well = machine_.until() == never && why == Machine::Why::timeout && !report_.trouble;
   {
-    const SharedName::Lock lock(name_.mutex);
-    AcquireCall* const successor = name_.first_locked();
+    const Slot::Lock lock(slot_.mutex);
+    AcquireCall* const successor = slot_.first_locked();
     if (well || own_->done()) {
       event.to = To::itself;
     } else if (successor != nullptr && machine_.may_wait() && client_.alive() &&
@@ -305,9 +305,9 @@ AcquireCall::Action AcquireCall::pass_on(Machine::Why why) {
       event.to = To::successor;
       report_.holder = own_->holder();
       successor->inherit_locked(own_.give_locked(), machine_.trouble_since());
-      core::Waiter* const next = name_.state.leave(*this);
-      if (!base::mutant("core.successor_is_not_told")) SharedName::wake_locked(next);
-      name_.wake_joined_locked();
+      core::Waiter* const next = slot_.state.leave(*this);
+      if (!base::mutant("core.successor_is_not_told")) Slot::wake_locked(next);
+      slot_.wake_joined_locked();
     }
   }
   event.now = client_.now();
@@ -325,27 +325,28 @@ AcquireCall::Action AcquireCall::take_back() {
 }
 
 void AcquireCall::leave() {
-  const SharedName::Lock lock(name_.mutex);
+  const Slot::Lock lock(slot_.mutex);
   if (key_ != nullptr && key_->record) {
-    name_.tell_locked(
-        {.record = key_->record, .asked_at = name_.key->asked_at, .whole = key_->told_the_bytes()});
+    slot_.tell_locked(
+        {.record = key_->record, .asked_at = slot_.key->asked_at, .whole = key_->told_the_bytes()});
   }
-  name_.leaves_locked(*this);
+  slot_.leaves_locked(*this);
 }
 
 void AcquireCall::forsake() {
   std::shared_ptr<Attempt> attempt;
   bool passed = false;
   {
-    const SharedName::Lock lock(name_.mutex);
+    const Slot::Lock lock(slot_.mutex);
     attempt = own_.give_locked();
     // The name may have been passed to it while it failed; its caller never learns of that.
     passed = wakeup == Wakeup::held;
-    if (!passed) name_.leaves_locked(*this);
+    if (!passed) slot_.leaves_locked(*this);
   }
   if (attempt && own_.asked()) client_.abandon(attempt);
+  if (!passed) return;
   Failure misuse;
-  if (passed) slot_.release(owner, terms->mode, misuse);
+  ReleaseCall(slot_, {.owner = owner, .mode = terms->mode}).run(misuse);
 }
 
 }  // namespace mortise::runtime

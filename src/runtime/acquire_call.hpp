@@ -24,7 +24,6 @@ namespace mortise::runtime {
 
 class RenewalBatch;
 class Slot;
-struct SharedName;
 
 /// Whether a call may wait for whoever holds the name.
 enum class Queueing : std::uint8_t {
@@ -138,7 +137,6 @@ class AcquireCall final : public core::Waiter {
   void learn_from_requester_locked();
 
   Slot& slot_;
-  SharedName& name_;
   ClientState& client_;
   const AcquireOptions& options_;
   KeyCall* const key_;
@@ -155,5 +153,15 @@ class AcquireCall final : public core::Waiter {
   AcquireReport report_;
   std::optional<std::stop_callback<std::function<void()>>> on_stop_;
 };
+
+/// One call of `lock()`, from its arrival to its end.
+/// @param holder receives who held the name when the call failed by contention; may be null
+/// @param key what is asked of a key, and where its answer goes; null for a lock
+/// @param grace of the call that this one is a part of; null = it is a call by itself
+/// @return the failure, `timeout` and `cancelled` included; none = `options.owner` holds the name,
+/// or there is a record of the key
+Failure acquire(Slot& slot, const std::shared_ptr<const core::Terms>& terms,
+                const AcquireOptions& options, std::optional<Holder>* holder,
+                KeyCall* key = nullptr, Grace* grace = nullptr);
 
 }  // namespace mortise::runtime

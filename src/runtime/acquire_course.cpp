@@ -4,9 +4,11 @@
 #include "base/mutant.hpp"
 #include "core/figures.hpp"
 #include "runtime/acquire_call.hpp"
+#include "runtime/raise.hpp"
 #include "runtime/slot.hpp"
 
 #include <algorithm>
+#include <system_error>
 #include <utility>
 
 namespace mortise::runtime {
@@ -30,7 +32,7 @@ void AcquireCall::start() {
     // In a forked child the waiting thread does not exist, and its mutex may be locked for ever.
     if (client_.forked()) return;
     stopped_.store(true);
-    const SharedName::Lock lock(name_.mutex);
+    const Slot::Lock lock(slot_.mutex);
     wake_locked();
   });
 }
@@ -77,7 +79,7 @@ void AcquireCall::sleep(core::Nanos at_most) {
     client_.wait_done(*own_, at_most);
   } else {
     if (base::mutant("core.signal_after_condition")) {
-      const SharedName::Lock lock(name_.mutex);  // where a thread may be stopped
+      const Slot::Lock lock(slot_.mutex);  // where a thread may be stopped
       seen_ = own_->signal();
     }
     client_.wait(*own_, seen_, at_most, now_);
@@ -101,6 +103,25 @@ Failure AcquireCall::end(std::optional<Holder>* holder) {
     failure.text += ": held by " + (*holder)->label;
   }
   return failure;
+}
+
+Failure acquire(Slot& slot, const std::shared_ptr<const core::Terms>& terms,
+                const AcquireOptions& options, std::optional<Holder>* holder, KeyCall* key,
+                Grace* grace) {
+  // An observer may destroy whatever else keeps this slot, and with it the client. Nobody else may:
+  // who destroys a lock that is in use loses this frame as well.
+  const std::shared_ptr<Slot> keep =
+      slot.client().observer() != nullptr ? slot.shared_from_this() : nullptr;
+  AcquireCall call(slot, terms, options, key, Queueing::joins, grace);
+  try {
+    return call.run(holder);
+  } catch (const std::system_error& error) {
+    call.forsake();
+    return failure_of(error);
+  } catch (...) {
+    call.forsake();  // out of memory: the name must not wait for a call that is over
+    throw;
+  }
 }
 
 }  // namespace mortise::runtime

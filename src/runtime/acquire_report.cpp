@@ -4,6 +4,7 @@
 
 #include "runtime/acquire_call.hpp"
 #include "runtime/client_state.hpp"
+#include "runtime/hold_query.hpp"
 #include "runtime/slot.hpp"
 
 #include <string>
@@ -21,9 +22,8 @@ Errc code_of(Acquire::Why why) noexcept {
 }  // namespace
 
 Event AcquireReport::event() const noexcept {
-  return {.name = slot_.name(),
-          .label = caller_.terms->label,
-          .mode = slot_.shared().mode_of(*caller_.terms)};
+  return {
+      .name = slot_.name(), .label = caller_.terms->label, .mode = slot_.mode_of(*caller_.terms)};
 }
 
 bool AcquireReport::waits() noexcept {
@@ -53,7 +53,7 @@ Failure AcquireReport::tell(const core::Acquire::Action& end, Instant now) {
   if (!granted) now = slot_.client().now();
   Event ended = event();
   ended.took = now - caller_.began();
-  if (holds) ended.token = slot_.token(caller_.owner, caller_.terms->mode);
+  if (holds) ended.token = token_of(slot_, caller_.owner, caller_.terms->mode);
   if (std::exchange(waits_, false)) observer->wait_ended(ended, why);
   if (granted) observer->granted(ended);
   const bool contended = end.end == Acquire::End::contended && why.code == Errc::timeout;

@@ -5,7 +5,7 @@
 #include "runtime/client_state.hpp"
 #include "runtime/hold_news.hpp"
 #include "runtime/loss_task.hpp"
-#include "runtime/shared_name.hpp"
+#include "runtime/slot.hpp"
 
 #include <exception>
 #include <utility>
@@ -27,35 +27,36 @@ void Aftermath::carry_out() noexcept {
   } catch (const std::exception&) {
     // Out of memory for the request: the hold ends with its lease.
   }
-  const SharedName::Lock lock(name_.mutex);
-  SharedName::wake_locked(name_.state.release_sent());
+  const Slot::Lock lock(slot_.mutex);
+  Slot::wake_locked(slot_.state.release_sent());
 }
 
 void Aftermath::request_stop(std::unique_ptr<core::LossNotice> notice) noexcept {
   // Null if the owner has not asked for the token: it gets a token that is stopped already.
   if (!notice) return;
-  ClientState& client = *name_.client;
+  ClientState& client = slot_.client();
   if (!client.losses().post(LossTask::of(std::move(notice)))) client.background().serve_later();
 }
 
 void Aftermath::release_lost() {
-  ClientState& client = *name_.client;
-  client.send(std::make_shared<Release>(name_.hold_id(loss->ended)),
+  ClientState& client = slot_.client();
+  client.send(std::make_shared<Release>(slot_.hold_id(loss->ended)),
               client.now() + loss->ended.lease.wanted());
 }
 
 void Aftermath::tell_lost() {
-  if (name_.client->observer() == nullptr) return;
+  if (slot_.client().observer() == nullptr) return;
   const auto& sharers = loss->sharers.list();
   if (sharers.empty()) return tell_lost(loss->ended);
   for (const core::Sharer* const sharer : sharers) tell_lost(core::part_of(loss->ended, *sharer));
 }
 
 void Aftermath::tell_lost(const core::Hold& ended) {
-  Failure words = why.backend != nullptr ? *why.backend : Failure(why.code, name_.name + why.words);
+  Failure words =
+      why.backend != nullptr ? *why.backend : Failure(why.code, slot_.name() + why.words);
   if (trouble) words.text += "; the last renewal failed: " + trouble->why.text;
-  HoldNews(name_, ended)
-      .post(*name_.client, [words = std::move(words)](Observer& observer, const Event& event) {
+  HoldNews(slot_, ended)
+      .post(slot_.client(), [words = std::move(words)](Observer& observer, const Event& event) {
         observer.lost(event, words);
       });
 }

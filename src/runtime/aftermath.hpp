@@ -14,7 +14,6 @@
 namespace mortise::runtime {
 
 class Slot;
-struct SharedName;
 
 /// Filled in under the slot's mutex, carried out when that is free. Made before the mutex is taken,
 /// so that it is carried out after it was given back, also where an exception ends the call in
@@ -29,7 +28,7 @@ class Aftermath {
     const Failure* backend = nullptr;  ///< instead, in the backend's words; outlives the aftermath
   };
 
-  explicit Aftermath(SharedName& name) noexcept : name_(name) {}
+  explicit Aftermath(Slot& slot) noexcept : slot_(slot) {}
   Aftermath(const Aftermath&) = delete;
   Aftermath& operator=(const Aftermath&) = delete;
   ~Aftermath() { carry_out(); }
@@ -49,7 +48,7 @@ class Aftermath {
   void tell_lost(const core::Hold& ended);
   void release_lost();
 
-  SharedName& name_;
+  Slot& slot_;
 };
 
 }  // namespace mortise::runtime

@@ -5,42 +5,42 @@
 #include "base/mutant.hpp"
 #include "core/figures.hpp"
 #include "runtime/client_state.hpp"
-#include "runtime/shared_name.hpp"
+#include "runtime/slot.hpp"
 
 namespace mortise::runtime {
 
-CallersAttempt::CallersAttempt(SharedName& name) noexcept : name_(name) {}
+CallersAttempt::CallersAttempt(Slot& slot) noexcept : slot_(slot) {}
 
 CallersAttempt::~CallersAttempt() {
-  if (successor_) name_.client->closing().successor_goes();
+  if (successor_) slot_.client().closing().successor_goes();
 }
 
 void CallersAttempt::begin_locked(const core::Terms& terms, bool wait,
                                   const std::shared_ptr<const Memory>& memory,
                                   const std::optional<AttemptId>& beside) {
-  attempt_ = name_.new_attempt(terms, wait, memory, beside);
+  attempt_ = slot_.new_attempt(terms, wait, memory, beside);
   asked_ = false;
-  if (!name_.key) return;
-  name_.key->asked_at = name_.key->arrivals;
-  name_.key->memory = memory;
+  if (!slot_.key) return;
+  slot_.key->asked_at = slot_.key->arrivals;
+  slot_.key->memory = memory;
 }
 
 void CallersAttempt::inherit_locked(std::shared_ptr<Attempt> attempt) {
   attempt_ = std::move(attempt);
   asked_ = true;
-  if (!std::exchange(successor_, true)) name_.client->closing().successor_comes();
+  if (!std::exchange(successor_, true)) slot_.client().closing().successor_comes();
 }
 
-void CallersAttempt::count() { asking_.emplace(name_.client->closing().askers()); }
+void CallersAttempt::count() { asking_.emplace(slot_.client().closing().askers()); }
 
 core::Acquire::Asked CallersAttempt::ask(Instant now) {
-  if (!std::exchange(asked_, true)) name_.client->backend().acquire(attempt_);
+  if (!std::exchange(asked_, true)) slot_.client().backend().acquire(attempt_);
   const AttemptId& id = attempt_->request().attempt;
   return {.last = attempt_->asked_last(now), .seed = id.client_low + id.sequence};
 }
 
 void CallersAttempt::ask_again(Instant now) {
-  name_.client->backend().acquire(attempt_);
+  slot_.client().backend().acquire(attempt_);
   attempt_->asked(now);
 }
 
@@ -54,7 +54,7 @@ core::Acquire::Decided CallersAttempt::decided() const noexcept {
 void CallersAttempt::cancel() {
   progress_ = attempt_->progress();
   if (base::mutant("core.leaves_its_place_in_the_queue")) return;
-  name_.client->backend().cancel(attempt_);
+  slot_.client().backend().cancel(attempt_);
 }
 
 core::Acquire::TakenBack CallersAttempt::taken_back() {
@@ -63,7 +63,7 @@ core::Acquire::TakenBack CallersAttempt::taken_back() {
     event.granted = attempt_->grant().number != 0;
     event.recorded = attempt_->record() != nullptr;
   } else if (!base::mutant("core.leaves_its_place_in_the_queue")) {
-    name_.client->adopt(attempt_);
+    slot_.client().adopt(attempt_);
   }
   return event;
 }

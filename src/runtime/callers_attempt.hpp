@@ -13,7 +13,7 @@
 
 namespace mortise::runtime {
 
-struct SharedName;
+class Slot;
 
 /// Part of a call.
 /// @thread_safety other threads look at the attempt, and give one, under the slot's mutex; so what
@@ -21,7 +21,7 @@ struct SharedName;
 /// thread, which needs no mutex to look.
 class CallersAttempt {
  public:
-  explicit CallersAttempt(SharedName& name) noexcept;
+  explicit CallersAttempt(Slot& slot) noexcept;
   CallersAttempt(const CallersAttempt&) = delete;
   CallersAttempt& operator=(const CallersAttempt&) = delete;
   ~CallersAttempt();
@@ -59,7 +59,7 @@ class CallersAttempt {
   core::Acquire::TakenBack taken_back();
 
  private:
-  SharedName& name_;
+  Slot& slot_;
   std::optional<Closing::Inside> asking_;
   bool successor_ = false;  // was given an attempt
   bool asked_ = false;

@@ -4,7 +4,10 @@
 #include <mortise/guard.hpp>
 
 #include "core/terms.hpp"
+#include "runtime/acquire_call.hpp"
+#include "runtime/hold_query.hpp"
 #include "runtime/raise.hpp"
+#include "runtime/release_call.hpp"
 #include "runtime/slot.hpp"
 
 #include <system_error>
@@ -49,14 +52,14 @@ void Guard::take(Lock& lock, const AcquireOptions& options) {
   mine.owner = owner_;
   // An observer may destroy the lock, which need not outlive the guard.
   std::shared_ptr<runtime::Slot> slot = lock.slot_;
-  failure_ = slot->acquire(lock.terms_, mine, &holder_);
+  failure_ = runtime::acquire(*slot, lock.terms_, mine, &holder_);
   if (failure_) {
     // The backend may have answered without naming the holder: another thread of this process.
-    if (is_contention(failure_.code) && !holder_) holder_ = slot->local_holder();
+    if (is_contention(failure_.code) && !holder_) holder_ = runtime::local_holder(*slot);
     return;
   }
   slot_ = std::move(slot);
-  runtime::Slot::Guarded mine_now = slot_->guard(owner_, mode_);
+  runtime::Guarded mine_now = runtime::guard(*slot_, owner_, mode_);
   token_ = mine_now.token;
   lost_ = std::move(mine_now.lost);
 }
@@ -91,7 +94,7 @@ Released Guard::unlock() noexcept {
   Released outcome = Released::unknown;
   try {
     Failure misuse;  // somebody unlocked with the guard's owner before: nothing is left to free
-    outcome = slot_->release_guard(owner_, mode_, misuse);
+    outcome = runtime::ReleaseCall(*slot_, {owner_, mode_, runtime::Unlocking::guard}).run(misuse);
     if (misuse) outcome = Released::was_lost;
   } catch (const std::exception&) {
     // Out of memory for the request: the hold ends at its deadline.
@@ -107,7 +110,7 @@ std::string Guard::name() const { return slot_ ? slot_->name() : std::string(); 
 StoreId Guard::store() const { return slot_ ? runtime::store_of(slot_->client()) : StoreId(); }
 
 std::chrono::nanoseconds Guard::valid_for() const noexcept {
-  return slot_ ? slot_->valid_for(owner_, mode_) : std::chrono::nanoseconds(0);
+  return slot_ ? runtime::valid_for(*slot_, owner_, mode_) : std::chrono::nanoseconds(0);
 }
 
 }  // namespace mortise

@@ -6,6 +6,7 @@
 
 #include "base/printable.hpp"
 #include "runtime/acquire_all_call.hpp"
+#include "runtime/hold_query.hpp"
 #include "runtime/raise.hpp"
 #include "runtime/release_all.hpp"
 #include "runtime/slot.hpp"
@@ -47,7 +48,7 @@ void Guards::take(const LockList& locks, const AcquireOptions& options) {
   }
   holds_ = !failure_;
   if (holds_) slots_ = call.take_slots();
-  for (const auto& held : slots_) held.slot->guarded(owner_, held.mode);
+  for (const auto& held : slots_) runtime::guarded(*held.slot, owner_, held.mode);
 }
 
 void Guards::take(Client& client, const NameList& names, const AcquireOptions& options,
@@ -93,7 +94,7 @@ std::chrono::nanoseconds Guards::valid_for() const noexcept {
   if (!holds_) return std::chrono::nanoseconds(0);
   std::chrono::nanoseconds shortest = std::chrono::nanoseconds::max();
   for (const auto& held : slots_) {
-    shortest = std::min(shortest, held.slot->valid_for(owner_, held.mode));
+    shortest = std::min(shortest, runtime::valid_for(*held.slot, owner_, held.mode));
   }
   return shortest;
 }
@@ -117,7 +118,7 @@ std::vector<GuardedHold> Guards::holds() const {
     // A lock that was named twice is there twice, one behind the other.
     if (std::exchange(last, held.slot.get()) == held.slot.get()) continue;
     holds.push_back({.name = held.slot->name(),
-                     .token = held.slot->token(owner_, held.mode),
+                     .token = runtime::token_of(*held.slot, owner_, held.mode),
                      .store = runtime::store_of(held.slot->client())});
   }
   return holds;

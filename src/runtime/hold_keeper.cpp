@@ -33,12 +33,13 @@ bool ownerless(const HoldOrPart& hold) noexcept {
 
 }  // namespace
 
-HoldKeeper::HoldKeeper(Slot& slot, SharedName& name, Mode mode) noexcept
-    : slot_(slot), name_(name), mode_(mode) {
+HoldKeeper::HoldKeeper(Slot& slot, Mode mode) noexcept : slot_(slot), mode_(mode) {
   timer_.keeper = this;
 }
 
-ClientState& HoldKeeper::client() const noexcept { return *name_.client; }
+core::Hold* HoldKeeper::live_locked() const noexcept { return slot_.state.live(mode_); }
+
+ClientState& HoldKeeper::client() const noexcept { return slot_.client(); }
 
 std::shared_ptr<HoldKeeper> HoldKeeper::kept() noexcept {
   std::shared_ptr<Slot> slot = slot_.weak_from_this().lock();
@@ -59,11 +60,11 @@ void HoldKeeper::begin_locked(const core::Lease& lease) {
 }
 
 void HoldKeeper::forget_the_dead_locked() noexcept {
-  name_.state.forget_losses([](const core::LostHold& lost) { return ownerless(lost); });
+  slot_.state.forget_losses([](const core::LostHold& lost) { return ownerless(lost); });
 }
 
 void HoldKeeper::unpin_if_idle_locked(Aftermath& after) noexcept {
-  const bool idle = live_locked() == nullptr && !name_.state.remembers_losses(mode_);
+  const bool idle = live_locked() == nullptr && !slot_.state.remembers_losses(mode_);
   // Not what was given up before in the same step: it must not go under the mutex.
   if (idle && pin_) after.unpinned = std::move(pin_);
 }
@@ -74,17 +75,17 @@ void HoldKeeper::arm_locked(const core::Lease& lease, Instant now) {
 }
 
 Instant HoldKeeper::next_locked(const core::Lease& lease, Instant now) const noexcept {
-  const core::Sharers* const sharers = mode_ == Mode::shared ? name_.state.sharers() : nullptr;
+  const core::Sharers* const sharers = mode_ == Mode::shared ? slot_.state.sharers() : nullptr;
   if (sharers == nullptr) return lease.next();
-  const Instant look = name_.state.queue().empty() ? never : sharers->next_look(now);
+  const Instant look = slot_.state.queue().empty() ? never : sharers->next_look(now);
   return std::min({lease.next(), sharers->next_end(), look});
 }
 
 bool HoldKeeper::wants_news_locked(Instant now) noexcept {
-  core::Sharers* const sharers = mode_ == Mode::shared ? name_.state.sharers() : nullptr;
-  if (sharers == nullptr || name_.state.queue().empty()) return false;
+  core::Sharers* const sharers = mode_ == Mode::shared ? slot_.state.sharers() : nullptr;
+  if (sharers == nullptr || slot_.state.queue().empty()) return false;
   // A writer of this client waits for its readers, and those behind it wait for that.
-  const bool reads = name_.state.queue().front()->terms->mode == Mode::shared;
+  const bool reads = slot_.state.queue().front()->terms->mode == Mode::shared;
   return sharers->wants_news_for_waiters(now) && reads;
 }
 
@@ -97,7 +98,7 @@ void HoldKeeper::set_locked(Instant due, core::Nanos early) {
 void HoldKeeper::rest_locked(Instant now, Aftermath& after) {
   forget_the_dead_locked();
   unpin_if_idle_locked(after);
-  if (!name_.state.remembers_losses(mode_)) return disarm_locked();
+  if (!slot_.state.remembers_losses(mode_)) return disarm_locked();
   set_locked(now + core::pause_of_looks_at_losses, core::pause_of_looks_at_losses / 2);
 }
 
@@ -108,7 +109,7 @@ void HoldKeeper::disarm_locked() noexcept {
 
 bool HoldKeeper::ownerless_locked(const core::Hold& live) const noexcept {
   if (mode_ != Mode::shared) return ownerless(live);
-  for (const core::Sharer* const part : name_.state.sharers()->all()) {
+  for (const core::Sharer* const part : slot_.state.sharers()->all()) {
     if (!ownerless(*part)) return false;
   }
   return true;
@@ -116,7 +117,7 @@ bool HoldKeeper::ownerless_locked(const core::Hold& live) const noexcept {
 
 void HoldKeeper::disown_locked(core::Hold& live, Instant now) noexcept {
   if (mode_ == Mode::shared) {
-    name_.state.sharers()->disown(now, ownerless<core::Sharer>);
+    slot_.state.sharers()->disown(now, ownerless<core::Sharer>);
   } else if (ownerless(live)) {
     live.lease.disown(now);
   }
@@ -142,35 +143,35 @@ void HoldKeeper::expire_locked(Instant now, Aftermath& after) {
 
 // One at a time, since each is told by an aftermath of its own; the next one is due at once.
 void HoldKeeper::expire_part_locked(Instant now, Aftermath& after) {
-  core::Sharers* const sharers = mode_ == Mode::shared ? name_.state.sharers() : nullptr;
+  core::Sharers* const sharers = mode_ == Mode::shared ? slot_.state.sharers() : nullptr;
   if (sharers == nullptr || now < sharers->next_end()) return;
   const Aftermath::Reason why{.words = thread_has_ended};
   // It was renewed for those who have left since: the server would keep it longer.
   if (sharers->all().size() == 1) return lose_locked(why, true, after);
-  after.loss = name_.state.lose_part(now);
+  after.loss = slot_.state.lose_part(now);
   after.why = why;
   forget_the_dead_locked();
 }
 
 void HoldKeeper::lose_locked(const Aftermath::Reason& why, bool tell_server, Aftermath& after) {
-  after.loss = name_.state.lose(live_locked()->generation, tell_server);
+  after.loss = slot_.state.lose(live_locked()->generation, tell_server);
   after.tell_server = tell_server;
   after.why = why;
   // What nobody can unlock nobody need remember.
   forget_the_dead_locked();
   unpin_if_idle_locked(after);
-  SharedName::wake_locked(after.loss->next);
-  name_.wake_joined_locked();  // where its owner went on as a reader
+  Slot::wake_locked(after.loss->next);
+  slot_.wake_joined_locked();  // where its owner went on as a reader
 }
 
 void HoldKeeper::tick(Instant now, std::shared_ptr<RenewalBatch>& batch) {
-  Aftermath after(name_);
-  const SharedName::Lock lock(name_.mutex);
+  Aftermath after(slot_);
+  const Slot::Lock lock(slot_.mutex);
   expire_locked(now, after);
   core::Hold* const live = live_locked();
   if (live == nullptr) return rest_locked(now, after);
   disown_locked(*live, now);
-  name_.wake_joined_locked();  // what was kept for nobody may be over
+  slot_.wake_joined_locked();  // what was kept for nobody may be over
   const core::Lease::Step step = live->lease.tick(now, live->lease.early());
   const bool asks = wants_news_locked(now);
   if (asks || step == core::Lease::Step::renew) renew_locked(*live, batch);
@@ -183,12 +184,12 @@ void HoldKeeper::tick(Instant now, std::shared_ptr<RenewalBatch>& batch) {
 
 void HoldKeeper::renew_locked(core::Hold& live, std::shared_ptr<RenewalBatch>& batch) {
   if (!batch) batch = std::make_shared<RenewalBatch>();
-  batch->add(kept(), live.generation, {.hold = name_.hold_id(live), .lease = live.lease.wanted()});
+  batch->add(kept(), live.generation, {.hold = slot_.hold_id(live), .lease = live.lease.wanted()});
 }
 
 void HoldKeeper::newcomer_locked(Instant now, std::shared_ptr<RenewalBatch>& batch) {
   core::Hold* const live = live_locked();
-  if (live == nullptr || !name_.state.sharers()->wants_news(now, client().turn())) return;
+  if (live == nullptr || !slot_.state.sharers()->wants_news(now, client().turn())) return;
   renew_locked(*live, batch);
   live->lease.asked_too(now);
   if (armed_ > live->lease.next()) arm_locked(live->lease, now);
@@ -207,19 +208,19 @@ bool HoldKeeper::note_trouble_locked(const Failure& why, Instant now) {
 void HoldKeeper::renewal_answered(std::uint64_t generation, const Renewal::Item& item,
                                   Failure failure) {
   if (item.answer == Renewal::Answer::unknown && !failure) failure = client().no_answer();
-  Aftermath after(name_);
+  Aftermath after(slot_);
   std::optional<HoldNews> news;
   bool is_news = client().observer() != nullptr;
   {
-    const SharedName::Lock lock(name_.mutex);
+    const Slot::Lock lock(slot_.mutex);
     core::Hold* const live = live_locked();
     const bool ours = live != nullptr && live->generation == generation;
     // A request that was late: its hold was released before it arrived, and its caller, or the next
     // one, holds the name again, which the answer "lost" would end (S3).
     if (!ours && !(live != nullptr && base::mutant("core.renewal_of_another_hold"))) return;
     const Instant now = client().now();
-    if (is_news) news.emplace(name_, *live);
-    if (mode_ == Mode::shared) name_.state.sharers()->answered(now);
+    if (is_news) news.emplace(slot_, *live);
+    if (mode_ == Mode::shared) slot_.state.sharers()->answered(now);
     if (item.answer == Renewal::Answer::lost) {
       lose_locked({.words = ": the server no longer knows the hold"}, false, after);
     } else if (failure) {
@@ -229,8 +230,8 @@ void HoldKeeper::renewal_answered(std::uint64_t generation, const Renewal::Item&
     } else if (live->lease.renewed(item.counted_from, item.granted, now)) {
       if (mode_ == Mode::shared) {
         const bool by_lease = item.wanted_as_of == Instant{};
-        name_.state.sharers()->told(item.wanted, by_lease ? item.counted_from : item.wanted_as_of);
-        name_.wake_joined_locked();
+        slot_.state.sharers()->told(item.wanted, by_lease ? item.counted_from : item.wanted_as_of);
+        slot_.wake_joined_locked();
       }
       arm_locked(live->lease, now);
       trouble_.reset();
@@ -241,7 +242,7 @@ void HoldKeeper::renewal_answered(std::uint64_t generation, const Renewal::Item&
   }
   if (after.loss || !is_news) return;
   if (failure) {
-    failure.text.insert(0, base::printable(name_.name) + ": the renewal failed: ");
+    failure.text.insert(0, base::printable(slot_.name()) + ": the renewal failed: ");
   }
   std::move(*news).post(client(),
                         [failure = std::move(failure)](Observer& observer, const Event& event) {
@@ -250,14 +251,14 @@ void HoldKeeper::renewal_answered(std::uint64_t generation, const Renewal::Item&
 }
 
 void HoldKeeper::taken_away(const HoldId& hold, const Failure& why) {
-  Aftermath after(name_);
-  const SharedName::Lock lock(name_.mutex);
+  Aftermath after(slot_);
+  const Slot::Lock lock(slot_.mutex);
   const core::Hold* const live = live_locked();
   if (live != nullptr && live->attempt == hold.attempt && live->number == hold.number) {
     lose_locked({.backend = &why}, false, after);
     return;
   }
-  AcquireCall* const requester = name_.requester_locked();
+  AcquireCall* const requester = slot_.requester_locked();
   if (requester != nullptr) requester->taken_away_locked(hold);
 }
 
@@ -265,15 +266,15 @@ void HoldKeeper::wanted(const HoldId& hold) {
   if (client().observer() == nullptr && mode_ != Mode::shared) return;
   std::optional<HoldNews> news;
   {
-    const SharedName::Lock lock(name_.mutex);
+    const Slot::Lock lock(slot_.mutex);
     const core::Hold* const live = live_locked();
     if (live == nullptr || live->attempt != hold.attempt || live->number != hold.number) return;
     if (mode_ == Mode::shared) {
       const Instant now = client().now();
-      name_.state.sharers()->told(true, now);
+      slot_.state.sharers()->told(true, now);
       look_after_waiters_locked(now);
     }
-    if (client().observer() != nullptr) news.emplace(name_, *live);
+    if (client().observer() != nullptr) news.emplace(slot_, *live);
   }
   if (!news) return;
   std::move(*news).post(client(),
@@ -285,17 +286,17 @@ std::shared_ptr<Operation> HoldKeeper::close() {
   std::shared_ptr<Release> release;
   std::shared_ptr<KeptHold> kept;
   {
-    Aftermath after(name_);
-    const SharedName::Lock lock(name_.mutex);
+    Aftermath after(slot_);
+    const Slot::Lock lock(slot_.mutex);
     // Nobody unlocks the holds of a closed client: what waits for that would wait for ever.
     after.unpinned = std::move(pin_);
     const core::Hold* const live = live_locked();
     if (live == nullptr) return nullptr;
     try {
       if (core::Keeping::due(*live, now)) {
-        kept = name_.kept(*live, now);
+        kept = slot_.kept(*live, now);
       } else {
-        release = std::make_shared<Release>(name_.hold_id(*live));
+        release = std::make_shared<Release>(slot_.hold_id(*live));
       }
     } catch (const std::bad_alloc&) {
       // It ends here all the same, and at the server with its lease.

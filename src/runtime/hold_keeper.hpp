@@ -10,7 +10,6 @@
 #include "runtime/aftermath.hpp"
 #include "runtime/background.hpp"
 #include "runtime/renewal_trouble.hpp"
-#include "runtime/shared_name.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -26,7 +25,7 @@ class RenewalBatch;
 class HoldKeeper {
  public:
   /// @param mode whose hold it keeps: the readers' of the name, or that of everybody else
-  HoldKeeper(Slot& slot, SharedName& name, Mode mode) noexcept;
+  HoldKeeper(Slot& slot, Mode mode) noexcept;
   HoldKeeper(const HoldKeeper&) = delete;
   HoldKeeper& operator=(const HoldKeeper&) = delete;
 
@@ -64,7 +63,7 @@ class HoldKeeper {
 
  private:
   [[nodiscard]] ClientState& client() const noexcept;
-  [[nodiscard]] core::Hold* live_locked() const noexcept { return name_.state.live(mode_); }
+  [[nodiscard]] core::Hold* live_locked() const noexcept;
   void renew_locked(core::Hold& live, std::shared_ptr<RenewalBatch>& batch);
   void arm_locked(const core::Lease& lease, Instant now);
   /// @return when the hold, a part of it, or whoever waits for it is to be looked after next.
@@ -84,7 +83,6 @@ class HoldKeeper {
   [[nodiscard]] bool note_trouble_locked(const Failure& why, Instant now);
 
   Slot& slot_;
-  SharedName& name_;
   const Mode mode_;
   std::unique_ptr<RenewalTrouble> trouble_;  // of the live hold, if its last renewal has failed
   HoldTimer timer_;

@@ -6,7 +6,7 @@
 
 #include "core/hold.hpp"
 #include "runtime/client_state.hpp"
-#include "runtime/shared_name.hpp"
+#include "runtime/slot.hpp"
 
 #include <memory>
 #include <string>
@@ -15,19 +15,19 @@
 namespace mortise::runtime {
 
 /// @return the event of a hold, which refers to the strings of both.
-[[nodiscard]] inline Event event_of(const SharedName& name, const core::Hold& hold) noexcept {
-  return {.name = name.name,
+[[nodiscard]] inline Event event_of(const Slot& slot, const core::Hold& hold) noexcept {
+  return {.name = slot.name(),
           .label = hold.terms->label,
           .token = hold.token(),
-          .took = name.client->now() - hold.owned_since,
-          .mode = name.mode_of(*hold.terms)};
+          .took = slot.client().now() - hold.owned_since,
+          .mode = slot.mode_of(*hold.terms)};
 }
 
 /// An event with strings of its own.
 class HoldNews {
  public:
-  HoldNews(const SharedName& name, const core::Hold& hold)
-      : event_(event_of(name, hold)), name_(name.name), label_(hold.terms->label) {}
+  HoldNews(const Slot& slot, const core::Hold& hold)
+      : event_(event_of(slot, hold)), name_(slot.name()), label_(hold.terms->label) {}
   /// Has the client's observer called with it, if there is one.
   /// @param report is handed the observer and the event
   template <class Report>

@@ -3,7 +3,10 @@
 #include <mortise/lock.hpp>
 
 #include "core/terms.hpp"
+#include "runtime/acquire_call.hpp"
+#include "runtime/hold_query.hpp"
 #include "runtime/raise.hpp"
+#include "runtime/release_call.hpp"
 #include "runtime/slot.hpp"
 
 namespace mortise {
@@ -37,26 +40,26 @@ Lock& Lock::operator=(Lock&& other) noexcept {
 
 Lock::~Lock() { runtime::drop(std::move(slot_)); }
 
-void Lock::lock() { raise_if(slot_->acquire(terms_, {}, nullptr)); }
+void Lock::lock() { raise_if(runtime::acquire(*slot_, terms_, {}, nullptr)); }
 
-void Lock::lock(std::error_code& ec) { ec = slot_->acquire(terms_, {}, nullptr).code; }
+void Lock::lock(std::error_code& ec) { ec = runtime::acquire(*slot_, terms_, {}, nullptr).code; }
 
-bool Lock::try_lock() { return acquired(slot_->acquire(terms_, one_try(), nullptr)); }
+bool Lock::try_lock() { return acquired(runtime::acquire(*slot_, terms_, one_try(), nullptr)); }
 
 bool Lock::try_lock(std::error_code& ec) { return try_for(std::chrono::nanoseconds(0), ec); }
 
 bool Lock::try_for(std::chrono::nanoseconds wait, std::error_code& ec) {
-  const Failure failure = slot_->acquire(terms_, {.wait = wait}, nullptr);
+  const Failure failure = runtime::acquire(*slot_, terms_, {.wait = wait}, nullptr);
   ec = is_contention(failure.code) ? std::error_code() : failure.code;
   return !failure;
 }
 
 bool Lock::acquire(const AcquireOptions& options) {
-  return acquired(slot_->acquire(terms_, options, nullptr));
+  return acquired(runtime::acquire(*slot_, terms_, options, nullptr));
 }
 
 bool Lock::acquire(const AcquireOptions& options, std::error_code& ec) {
-  ec = slot_->acquire(terms_, options, nullptr).code;
+  ec = runtime::acquire(*slot_, terms_, options, nullptr).code;
   return !ec;
 }
 
@@ -66,35 +69,37 @@ void Lock::unlock(std::error_code& ec, Owner owner) { release(ec, owner); }
 
 Released Lock::release(Owner owner) {
   Failure failure;
-  const Released outcome = slot_->release(owner, terms_->mode, failure);
+  const Released outcome = runtime::ReleaseCall(*slot_, {owner, terms_->mode}).run(failure);
   raise_if(failure);
   return outcome;
 }
 
 Released Lock::release(std::error_code& ec, Owner owner) {
   Failure failure;
-  const Released outcome = slot_->release(owner, terms_->mode, failure);
+  const Released outcome = runtime::ReleaseCall(*slot_, {owner, terms_->mode}).run(failure);
   ec = failure.code;
   return outcome;
 }
 
-std::size_t Lock::hold_count(Owner owner) const { return slot_->hold_count(owner, terms_->mode); }
-Token Lock::token(Owner owner) const { return slot_->token(owner, terms_->mode); }
-std::chrono::nanoseconds Lock::valid_for(Owner owner) const {
-  return slot_->valid_for(owner, terms_->mode);
+std::size_t Lock::hold_count(Owner owner) const {
+  return runtime::hold_count(*slot_, owner, terms_->mode);
 }
-std::stop_token Lock::lost(Owner owner) const { return slot_->lost(owner, terms_->mode); }
+Token Lock::token(Owner owner) const { return runtime::token_of(*slot_, owner, terms_->mode); }
+std::chrono::nanoseconds Lock::valid_for(Owner owner) const {
+  return runtime::valid_for(*slot_, owner, terms_->mode);
+}
+std::stop_token Lock::lost(Owner owner) const { return runtime::lost(*slot_, owner, terms_->mode); }
 
 std::optional<Holder> Lock::holder() const {
   Failure failure;
-  std::optional<Holder> holder = slot_->holder(failure);
+  std::optional<Holder> holder = runtime::ask_holder(*slot_, failure);
   raise_if(failure);
   return holder;
 }
 
 std::optional<Holder> Lock::holder(std::error_code& ec) const {
   Failure failure;
-  std::optional<Holder> holder = slot_->holder(failure);
+  std::optional<Holder> holder = runtime::ask_holder(*slot_, failure);
   ec = failure.code;
   return holder;
 }

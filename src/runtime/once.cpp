@@ -6,6 +6,8 @@
 #include "core/figures.hpp"
 #include "core/terms.hpp"
 #include "core/verdict.hpp"
+#include "runtime/acquire_call.hpp"
+#include "runtime/hold_query.hpp"
 #include "runtime/open_run.hpp"
 #include "runtime/raise.hpp"
 #include "runtime/slot.hpp"
@@ -104,13 +106,13 @@ void Once::begin(Run& run) {
     std::optional<Holder> holder;
     AcquireOptions options{.wait = wait, .stop = stop, .owner = open->owner()};
     if (limited) options.wait = left_of(wait, passed());
-    run.failure_ = slot->acquire(terms, options, &holder, &call);
+    run.failure_ = runtime::acquire(*slot, terms, options, &holder, &call);
     if (!run.failure_ && call.record) return told(call.record, *memory, run);
     if (!run.failure_) return begun(std::move(open), std::move(call), run);
     if (!is_contention(run.failure_.code)) return;
     // Others of this process have come in between: they may know.
     if (call.busy_here && (!limited || passed() < wait)) continue;
-    const std::shared_ptr<const Record> here = slot->glance(*memory).runs;
+    const std::shared_ptr<const Record> here = runtime::glance(*slot, *memory).runs;
     run.outcome_ = Outcome(here ? here : pending(holder));
     return;
   }
@@ -121,7 +123,7 @@ void Once::begin(Run& run) {
 bool Once::learn(runtime::Slot& slot, const Memory& memory, std::chrono::nanoseconds lease,
                  std::chrono::nanoseconds wait, const std::stop_token& stop, Run& run) {
   if (!slot.client().alive()) return false;
-  const runtime::KeyGlance seen = slot.glance(memory);
+  const runtime::KeyGlance seen = runtime::glance(slot, memory);
   if (seen.runs && seen.differs) {
     told(seen.runs, memory, run);
     return true;
@@ -139,9 +141,10 @@ bool Once::learn(runtime::Slot& slot, const Memory& memory, std::chrono::nanosec
   if (!seen.differs && (waits(wait) || !seen.others)) return false;
   const core::Nanos at_most = core::command_timeout(lease);
   Failure failure;
-  const auto found = waits(wait) ? slot.recall(Recollection::Kind::look,
-                                               std::min<core::Nanos>(wait, at_most), failure, stop)
-                                 : slot.recall(Recollection::Kind::look, at_most, failure);
+  const auto found = waits(wait)
+                         ? runtime::recall(slot, Recollection::Kind::look,
+                                           std::min<core::Nanos>(wait, at_most), failure, stop)
+                         : runtime::recall(slot, Recollection::Kind::look, at_most, failure);
   if (found && answers(memory, *found)) {
     told(found, memory, run);
     return true;
@@ -200,7 +203,7 @@ void Once::raise_after(const Run& run) {
 std::shared_ptr<const Record> Once::recall(bool forget, Failure& failure) const {
   const std::shared_ptr<runtime::Slot> slot = slot_;
   const auto kind = forget ? Recollection::Kind::forget : Recollection::Kind::look;
-  std::shared_ptr<const Record> record = slot->recall(kind, longest_look, failure);
+  std::shared_ptr<const Record> record = runtime::recall(*slot, kind, longest_look, failure);
   if (!record && !failure)
     failure = {Errc::protocol, slot->name() + ": the store returned no record"};
   return record;

@@ -6,7 +6,9 @@
 
 #include "core/figures.hpp"
 #include "core/terms.hpp"
+#include "runtime/hold_query.hpp"
 #include "runtime/raise.hpp"
+#include "runtime/release_call.hpp"
 #include "runtime/slot.hpp"
 
 #include <exception>
@@ -16,9 +18,9 @@ namespace mortise::runtime {
 
 OpenRun::~OpenRun() { drop(std::move(slot_)); }
 
-std::chrono::nanoseconds OpenRun::valid_for() const { return slot_->valid_for(owner_); }
+std::chrono::nanoseconds OpenRun::valid_for() const { return runtime::valid_for(*slot_, owner_); }
 
-std::stop_token OpenRun::lost() const { return slot_->lost(owner_); }
+std::stop_token OpenRun::lost() const { return runtime::lost(*slot_, owner_); }
 
 KeyEnding OpenRun::ending(KeyState state, std::string_view bytes) const {
   const bool confirmed = confirms(state);
@@ -42,7 +44,7 @@ KeyEnding OpenRun::ending(KeyState state, std::string_view bytes) const {
 Released OpenRun::end(KeyEnding* ending, Failure& failure) {
   // An observer may destroy whatever else keeps the slot.
   const std::shared_ptr<Slot> keep = slot_;
-  const Released outcome = keep->conclude(owner_, ending, failure);
+  const Released outcome = ReleaseCall(*keep, {.owner = owner_, .ending = ending}).run(failure);
   if (outcome == Released::unknown && !failure) failure = keep->client().closed_failure();
   return outcome;
 }

@@ -34,7 +34,7 @@ ReleaseCall::ReleaseCall(Slot& slot, const Unlock& what) noexcept
     : slot_(slot),
       what_{what.owner.or_this_thread(), what.mode, what.by, what.ending},
       machine_(plan_of(what.ending)),
-      after_(slot.shared()),
+      after_(slot),
       request_(slot.client()) {}
 
 ClientState& ReleaseCall::client() const noexcept { return slot_.client(); }
@@ -78,33 +78,32 @@ ReleaseCall::Action ReleaseCall::leave() noexcept {
   // Silent for the guards of a closed client, and in a forked child, where the mutex is not to be
   // touched.
   if (!client().alive()) return {.what = Do::end};
-  SharedName& name = slot_.shared();
   const Instant now = client().now();
   const std::atomic<std::uint32_t>* woken = nullptr;
   Machine::Left event;
   {
-    const SharedName::Lock lock(name.mutex);
+    const Slot::Lock lock(slot_.mutex);
     HoldKeeper& keeper = slot_.keeper(what_.mode);
     if (!base::mutant("core.expired_hold_is_passed")) keeper.expire_locked(now, after_);
-    if (what_.by == Unlocking::guard) name.state.guard_leaves(what_.owner, what_.mode);
-    const core::TurnLimits turn = name.key ? core::TurnLimits{.passes = 0} : client().turn();
-    core::NameState::Departure left = name.state.unlock(what_.owner, now, turn, what_.mode);
+    if (what_.by == Unlocking::guard) slot_.state.guard_leaves(what_.owner, what_.mode);
+    const core::TurnLimits turn = slot_.key ? core::TurnLimits{.passes = 0} : client().turn();
+    core::NameState::Departure left = slot_.state.unlock(what_.owner, now, turn, what_.mode);
     event.exit = left.exit;
     ended_ = std::move(left.ended);
     // A thread at its very end may unlock what was lost and is forgotten.
     seen_.is_misuse = left.exit == Exit::not_owner && !base::has_ended(what_.owner);
-    seen_.other_holds = name.state.live() != nullptr;
+    seen_.other_holds = slot_.state.live() != nullptr;
     if (left.exit == Exit::was_lost) keeper.unpin_if_idle_locked(after_);
     if (left.exit == Exit::passed) {
-      woken = SharedName::call_of(left.next)->mark_locked();
-      name.wake_reentered_locked();
+      woken = Slot::call_of(left.next)->mark_locked();
+      slot_.wake_reentered_locked();
     }
     if (left.exit == Exit::release) {
       if (left.next != nullptr) seen_.successor = left.next->terms;
-      if (name.key) seen_.asked_at = name.key->arrivals;
+      if (slot_.key) seen_.asked_at = slot_.key->arrivals;
       event.lease = ended_->lease.wanted();
       event.keeps =
-          !name.key && what_.by != Unlocking::backs_out && core::Keeping::due(*ended_, now);
+          !slot_.key && what_.by != Unlocking::backs_out && core::Keeping::due(*ended_, now);
       keeper.unpin_if_idle_locked(after_);
       look_after_readers_locked(now);
       // Under the mutex: close() looks for a hold here first, then waits for those who free one.
@@ -117,26 +116,24 @@ ReleaseCall::Action ReleaseCall::leave() noexcept {
 
 // Its owner goes on as a reader.
 void ReleaseCall::look_after_readers_locked(Instant now) noexcept {
-  SharedName& name = slot_.shared();
-  name.wake_joined_locked();
+  slot_.wake_joined_locked();
   try {
     // They may have to wait for as long as the name is kept.
-    if (name.state.sharers()) slot_.keeper(Mode::shared).look_after_waiters_locked(now);
+    if (slot_.state.sharers()) slot_.keeper(Mode::shared).look_after_waiters_locked(now);
   } catch (const std::exception&) {
     // No memory for the timer: they are looked after when the hold is renewed.
   }
 }
 
 ReleaseCall::Action ReleaseCall::release() noexcept {
-  const SharedName& name = slot_.shared();
   std::shared_ptr<Attempt> yielded;
   try {
-    const HoldId hold = name.hold_id(*ended_);
-    if (name.key) {
+    const HoldId hold = slot_.hold_id(*ended_);
+    if (slot_.key) {
       request_.send(std::make_shared<Release>(
           hold, what_.ending != nullptr ? what_.ending->conclusion : nullptr));
     } else {
-      if (seen_.successor) yielded = name.new_attempt(*seen_.successor, true);
+      if (seen_.successor) yielded = slot_.new_attempt(*seen_.successor, true);
       request_.send(std::make_shared<Release>(hold, yielded));
     }
   } catch (const std::exception&) {
@@ -145,19 +142,18 @@ ReleaseCall::Action ReleaseCall::release() noexcept {
   }
   // Those who wait here for a key are told by its answer, if that serves them; so none of them asks
   // before it has come.
-  if (!name.key) release_sent(std::move(yielded));
+  if (!slot_.key) release_sent(std::move(yielded));
   return look();
 }
 
 void ReleaseCall::release_sent(std::shared_ptr<Attempt> yielded) noexcept {
-  SharedName& name = slot_.shared();
   {
-    const SharedName::Lock lock(name.mutex);
-    AcquireCall* const front = name.first_locked();
+    const Slot::Lock lock(slot_.mutex);
+    AcquireCall* const front = slot_.first_locked();
     if (yielded && front != nullptr && front->terms->agrees_with(*seen_.successor)) {
       front->inherit_locked(std::exchange(yielded, nullptr), std::nullopt);
     }
-    SharedName::wake_locked(name.state.release_sent());
+    Slot::wake_locked(slot_.state.release_sent());
   }
   // From here on what fails, out of memory, costs an answer and no more: the release is on its way.
   try {
@@ -169,7 +165,7 @@ void ReleaseCall::release_sent(std::shared_ptr<Attempt> yielded) noexcept {
 
 ReleaseCall::Action ReleaseCall::keep() noexcept {
   try {
-    request_.send(slot_.shared().kept(*ended_, client().now()));
+    request_.send(slot_.kept(*ended_, client().now()));
   } catch (const std::bad_alloc&) {
     // It ends with the lease that it has.
   }
@@ -204,17 +200,17 @@ ReleaseCall::Action ReleaseCall::settle() noexcept {
   if (what_.ending != nullptr && request_.stood()) {
     what_.ending->record = what_.ending->conclusion->written;
   }
-  if (ended_ && slot_.shared().key) tell_waiters();
+  if (ended_ && slot_.key) tell_waiters();
   return next;
 }
 
 void ReleaseCall::note_failure(const Machine::Answered& answered) noexcept {
   using By = Machine::Answered::By;
   try {
-    if (slot_.shared().key && machine_.outcome() == Released::unknown) failure_ = why_unknown(answered.by);
+    if (slot_.key && machine_.outcome() == Released::unknown) failure_ = why_unknown(answered.by);
     const bool unanswered = answered.by == By::nothing && !answered.gone && machine_.had_its_time();
     if (ended_ && (answered.by == By::failure || unanswered)) {
-      HoldNews(slot_.shared(), *ended_)
+      HoldNews(slot_, *ended_)
           .post(client(), [why = request_.why()](Observer& observer, const Event& event) {
             observer.failed(event, why);
           });
@@ -233,12 +229,11 @@ Failure ReleaseCall::why_unknown(Machine::Answered::By by) const {
 }
 
 void ReleaseCall::tell_waiters() noexcept {
-  SharedName& name = slot_.shared();
-  const SharedName::Lock lock(name.mutex);
+  const Slot::Lock lock(slot_.mutex);
   if (what_.ending != nullptr && machine_.outcome() == Released::released) {
-    name.tell_locked({.record = what_.ending->record, .asked_at = seen_.asked_at});
+    slot_.tell_locked({.record = what_.ending->record, .asked_at = seen_.asked_at});
   }
-  SharedName::wake_locked(name.state.release_sent());
+  Slot::wake_locked(slot_.state.release_sent());
 }
 
 ReleaseCall::Action ReleaseCall::entrust() noexcept {
@@ -252,7 +247,7 @@ Released ReleaseCall::end(Failure& failure) {
   const Released outcome = machine_.outcome();
   if (failure_) failure = std::move(failure_);
   // A caller that locked in one thread and unlocks in another learns that from the message.
-  if (seen_.is_misuse && !slot_.shared().key) {
+  if (seen_.is_misuse && !slot_.key) {
     failure = {Errc::not_owner, slot_.name()};
     if (seen_.other_holds) {
       failure.text +=
@@ -261,7 +256,7 @@ Released ReleaseCall::end(Failure& failure) {
   }
   // A copy, because the observer may destroy the client.
   const std::shared_ptr<Observer> observer = client().shared_observer();
-  if (observer && ended_) observer->released(event_of(slot_.shared(), *ended_), outcome);
+  if (observer && ended_) observer->released(event_of(slot_, *ended_), outcome);
   return outcome;
 }
 

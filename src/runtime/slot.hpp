@@ -1,82 +1,86 @@
 // SPDX-License-Identifier: MIT
-// One name of one client, for those who want it: who waits, who asks the server, who holds it, and
-// who gets it next, as core/name_state decides. What keeps a hold alive is in hold_keeper.hpp.
+// One name of one client: who waits, who asks the server, who holds it, and who gets it next, as
+// core/name_state decides. What keeps a hold alive is in hold_keeper.hpp; what an owner can ask
+// about its hold is in hold_query.hpp.
 #pragma once
 
 #include <mortise/operation.hpp>
-#include <mortise/options.hpp>
 
+#include "core/name_state.hpp"
 #include "runtime/client_state.hpp"
 #include "runtime/hold_keeper.hpp"
-#include "runtime/shared_name.hpp"
+#include "runtime/key_talk.hpp"
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <optional>
-#include <stop_token>
 #include <string>
 
 namespace mortise::runtime {
 
 class AcquireCall;
-class Grace;
+class Attempt;
+class KeptHold;
 
 /// @thread_safety every member may be called concurrently, those that end in `_locked` under the
-/// mutex of `shared()`.
+/// mutex.
 class Slot : public std::enable_shared_from_this<Slot> {
  public:
+  using Lock = std::unique_lock<std::mutex>;
+
   /// @param mode whose: a lock's (`exclusive`), a key's, or a semaphore's
   /// @param owner whose permit it is for; empty for all but those
   Slot(std::shared_ptr<ClientState> client, std::string name, Mode mode, Owner owner = {});
   ~Slot();
-  [[nodiscard]] const std::string& name() const noexcept { return shared_.name; }
-  [[nodiscard]] ClientState& client() const noexcept { return *shared_.client; }
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  [[nodiscard]] ClientState& client() const noexcept { return *client_; }
   [[nodiscard]] Owner owner() const noexcept { return owner_; }
+  [[nodiscard]] Mode mode_of(const core::Terms& terms) const noexcept {
+    return key ? Mode::once : terms.mode;
+  }
 
-  /// @param holder receives who held the name when the call failed by contention; may be null
-  /// @param key what is asked of a key, and where its answer goes; null for a lock
-  /// @param grace of the call that this one is a part of; null = it is a call by itself
-  /// @return the failure, `timeout` and `cancelled` included; none = `options.owner` holds the
-  /// name, or there is a record of the key
-  Failure acquire(const std::shared_ptr<const core::Terms>& terms, const AcquireOptions& options,
-                  std::optional<Holder>* holder, KeyCall* key = nullptr, Grace* grace = nullptr);
-  /// @param failure receives `not_owner`
-  Released release(Owner owner, Mode mode, Failure& failure);
-  struct Guarded {
-    Token token;
-    std::stop_token lost;
-  };
-  /// What that owner has just taken is a guard's, which may outlive the owner's thread. To be
-  /// called once; where it throws, too, `release_guard()` must follow.
-  [[nodiscard]] Guarded guard(Owner owner, Mode mode);
-  Released release_guard(Owner owner, Mode mode, Failure& failure);
-  /// The same of a guard of several names, which asks for neither token nor loss.
-  void guarded(Owner owner, Mode mode) noexcept;
-  /// Ends a run. @param ending null: it gives the key back
-  /// @param failure receives why nobody knows, where the answer is `unknown`; and `not_owner`
-  Released conclude(Owner owner, KeyEnding* ending, Failure& failure);
-  /// @return what a caller that has just come may know without asking for the key.
-  [[nodiscard]] KeyGlance glance(const Memory& asked);
-  /// Asks the server what it remembers of the key, or has it forget that.
-  /// @param stop ends the wait early: `cancelled`
-  [[nodiscard]] std::shared_ptr<const Record> recall(Recollection::Kind kind, core::Nanos at_most,
-                                                     Failure& failure,
-                                                     const std::stop_token& stop = {}) const;
+  // Guards the state and what a function `..._locked` touches. It is never held while the backend,
+  // the notifier or a sleeper is called, and comes before the background's mutex.
+  std::mutex mutex;
+  core::NameState state;
+  const std::unique_ptr<KeyTalk> key;  // null: the name is a lock's, or a semaphore's
 
-  // Of a reader's part, or of the hold that is nobody else's.
-  [[nodiscard]] std::size_t hold_count(Owner owner, Mode mode);
-  [[nodiscard]] Token token(Owner owner, Mode mode);
-  [[nodiscard]] core::Nanos valid_for(Owner owner, Mode mode = Mode::exclusive);
-  [[nodiscard]] std::stop_token lost(Owner owner, Mode mode = Mode::exclusive);
-  [[nodiscard]] std::optional<Holder> holder(Failure& failure) const;
-  /// @return the hold of another owner of this process, as others would see it.
-  [[nodiscard]] std::optional<Holder> local_holder();
-
+  // The calls that the state names: every waiter in it is one.
+  /// @return the one that asks the server, or null.
+  [[nodiscard]] AcquireCall* requester_locked() const noexcept {
+    return call_of(state.requester());
+  }
+  /// @return the one that has waited longest for its turn, or null.
+  [[nodiscard]] AcquireCall* first_locked() const noexcept {
+    return call_of(state.queue().front());
+  }
+  [[nodiscard]] static AcquireCall* call_of(core::Waiter* waiter) noexcept;
+  /// Nothing for nobody.
+  static void wake_locked(core::Waiter* waiter) noexcept;
+  /// Wakes those who waited for a name that is their owner's by now.
+  void wake_reentered_locked() noexcept;
+  /// Wakes the readers that may join a shared hold now, where there is one.
+  void wake_joined_locked() noexcept;
+  /// A waiter stops waiting; whoever can go on by that is woken.
+  void leaves_locked(core::Waiter& waiter) noexcept;
+  /// Hands what is remembered of the key to each waiter that came before that was asked for and
+  /// whose answer it is, too.
+  void tell_locked(KeyNews news) noexcept;
   /// Has everybody who wants the name look again, at the clock and at the client.
   void poke_waiters();
 
-  // For the calls, which carry out what the state decides.
-  [[nodiscard]] SharedName& shared() noexcept { return shared_; }
+  /// @param memory of a key; null for a lock
+  /// @param beside see `Acquisition::Request::beside`
+  /// @return an attempt with an id of its own, not sent yet.
+  [[nodiscard]] std::shared_ptr<Attempt> new_attempt(
+      const core::Terms& terms, bool wait, const std::shared_ptr<const Memory>& memory = nullptr,
+      const std::optional<AttemptId>& beside = std::nullopt) const;
+  /// @return the hold as the server knows it.
+  [[nodiscard]] HoldId hold_id(const core::Hold& hold) const;
+  /// @return what says that it is kept for nobody: it is younger than its `min_hold`.
+  [[nodiscard]] std::shared_ptr<KeptHold> kept(const core::Hold& hold, Instant now) const;
+
   /// @return whoever keeps the holds of that mode.
   [[nodiscard]] HoldKeeper& keeper(Mode mode = Mode::exclusive) noexcept {
     HoldKeeper* const sharing = mode == Mode::shared ? sharing_.load() : nullptr;
@@ -98,18 +102,9 @@ class Slot : public std::enable_shared_from_this<Slot> {
   Slot* after = nullptr;
 
  private:
-  HoldKeeper& keeper_to_be_locked(Mode mode);
-  [[nodiscard]] Token token_locked(Owner owner, Mode mode) noexcept;
-  [[nodiscard]] std::stop_token lost_locked(Owner owner, Mode mode);
-
-  /// @return in whose table it is.
-  [[nodiscard]] Mode mode() const noexcept {
-    if (owner_ != Owner()) return Mode::permit;
-    return shared_.key ? Mode::once : Mode::exclusive;
-  }
-
+  const std::shared_ptr<ClientState> client_;
+  const std::string name_;
   const Owner owner_;
-  SharedName shared_;
   HoldKeeper keeper_;
   // Made with the first shared hold, and its slot's; a pointer only, since each held lock has it.
   std::atomic<HoldKeeper*> sharing_{nullptr};

@@ -21,29 +21,28 @@ namespace {
 /// What one slot has.
 class SlotReader {
  public:
-  SlotReader(Slot& slot, Snapshot::Name& into) noexcept
-      : slot_(slot), name_(slot.shared()), into_(into) {}
+  SlotReader(Slot& slot, Snapshot::Name& into) noexcept : slot_(slot), into_(into) {}
 
   void read() {
-    const SharedName::Lock lock(name_.mutex);
+    const Slot::Lock lock(slot_.mutex);
     now_ = slot_.client().now();
-    if (const core::Hold* const live = name_.state.live()) {
+    if (const core::Hold* const live = slot_.state.live()) {
       add_locked(*live, Mode::exclusive, never);
     }
-    if (core::Sharers* const sharers = name_.state.sharers()) {
+    if (core::Sharers* const sharers = slot_.state.sharers()) {
       for (const core::Sharer* const sharer : sharers->all()) {
         add_locked(core::part_of(sharers->hold(), *sharer), Mode::shared, sharer->until);
       }
     }
-    if (const AcquireCall* const requester = name_.requester_locked()) {
+    if (const AcquireCall* const requester = slot_.requester_locked()) {
       add_locked(*requester);
       into_.holder = requester->holder_locked();
       // Times and counts of an earlier moment mislead.
       if (into_.holder) into_.holder->expires_in.reset();
       if (into_.holder) into_.holder->waiters.reset();
     }
-    for (core::Waiter* const waiter : name_.state.queue()) {
-      add_locked(*SharedName::call_of(waiter));
+    for (core::Waiter* const waiter : slot_.state.queue()) {
+      add_locked(*Slot::call_of(waiter));
     }
   }
 
@@ -54,7 +53,7 @@ class SlotReader {
     core::Nanos valid_for = hold.lease.valid_for(now_);
     if (until != never) valid_for = std::clamp(until - now_, core::Nanos(0), valid_for);
     into_.holds.push_back({.label = hold.terms->label,
-                           .mode = name_.mode_of(*hold.terms),
+                           .mode = slot_.mode_of(*hold.terms),
                            .token = hold.token(),
                            .age = now_ - hold.owned_since,
                            .valid_for = valid_for,
@@ -62,12 +61,11 @@ class SlotReader {
   }
   void add_locked(const AcquireCall& call) {
     into_.waiters.push_back({.label = call.terms->label,
-                             .mode = name_.mode_of(*call.terms),
+                             .mode = slot_.mode_of(*call.terms),
                              .age = now_ - call.began()});
   }
 
   Slot& slot_;
-  SharedName& name_;
   Snapshot::Name& into_;
   Instant now_{};
 };

@@ -4,6 +4,8 @@
 // the background thread, by somebody who reads the clock under the same mutex.
 #include <mortise/memory.hpp>
 
+#include "runtime/acquire_call.hpp"
+#include "runtime/release_call.hpp"
 #include "runtime/slot.hpp"
 #include "support/eventually.hpp"
 
@@ -47,9 +49,9 @@ class SlotTableTest : public ::testing::Test {
   /// A slot whose timer is in the background's heap.
   [[nodiscard]] std::shared_ptr<Slot> used_slot() {
     std::shared_ptr<Slot> slot = client_->slot(name_);
-    Failure failure = slot->acquire(client_->terms({}), {}, nullptr);
+    Failure failure = acquire(*slot, client_->terms({}), {}, nullptr);
     EXPECT_FALSE(failure) << failure.text;
-    EXPECT_EQ(slot->release({}, Mode::exclusive, failure), Released::released);
+    EXPECT_EQ(ReleaseCall(*slot, {}).run(failure), Released::released);
     return slot;
   }
 

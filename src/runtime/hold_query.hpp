@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+// What an owner, or a caller that has just come, can ask about the holds of a slot.
+#pragma once
+
+#include <mortise/holder.hpp>
+#include <mortise/operation.hpp>
+#include <mortise/token.hpp>
+
+#include "core/figures.hpp"
+#include "runtime/key_talk.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <stop_token>
+
+namespace mortise::runtime {
+
+class Slot;
+
+// Of a reader's part, or of the hold that is nobody else's.
+[[nodiscard]] std::size_t hold_count(Slot& slot, Owner owner, Mode mode);
+[[nodiscard]] Token token_of(Slot& slot, Owner owner, Mode mode);
+[[nodiscard]] core::Nanos valid_for(Slot& slot, Owner owner, Mode mode = Mode::exclusive);
+[[nodiscard]] std::stop_token lost(Slot& slot, Owner owner, Mode mode = Mode::exclusive);
+
+struct Guarded {
+  Token token;
+  std::stop_token lost;
+};
+/// What that owner has just taken is a guard's, which may outlive the owner's thread. To be called
+/// once; where it throws, too, the guard must unlock.
+[[nodiscard]] Guarded guard(Slot& slot, Owner owner, Mode mode);
+/// The same of a guard of several names, which asks for neither token nor loss.
+void guarded(Slot& slot, Owner owner, Mode mode) noexcept;
+
+/// @return the hold of another owner of this process, as others would see it.
+[[nodiscard]] std::optional<Holder> local_holder(Slot& slot);
+/// @return what a caller that has just come may know without asking for the key.
+[[nodiscard]] KeyGlance glance(Slot& slot, const Memory& asked);
+
+/// Asks the server who holds the name.
+[[nodiscard]] std::optional<Holder> ask_holder(Slot& slot, Failure& failure);
+/// Asks the server what it remembers of the key, or has it forget that.
+/// @param stop ends the wait early: `cancelled`
+[[nodiscard]] std::shared_ptr<const Record> recall(Slot& slot, Recollection::Kind kind,
+                                                   core::Nanos at_most, Failure& failure,
+                                                   const std::stop_token& stop = {});
+
+}  // namespace mortise::runtime
