@@ -184,8 +184,7 @@ void AcquireAllCall::ask_for_all() {
   for (Part& part : parts_) {
     if (!takes_part(part)) continue;
     part.call.emplace(*part.wanted.slot, part.wanted.terms, part.options, nullptr, Queueing::tries,
-                      &grace_);
-    part.call->start();
+                      grace_);
   }
   {
     const Gathered together(parts_, [](const Part& part) -> Slot& { return *part.wanted.slot; });

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: MIT
-// Each action of the machine in the calling thread: what is looked at under the slot's mutex, what
-// is asked of the backend outside of it. When the thread sleeps in between is in
-// acquire_course.cpp.
+// Each action of the machine: what is looked at under the slot's mutex, what is asked of the
+// backend outside of it; then the course of a call, from one sleep to the next.
 #include "runtime/acquire_call.hpp"
 
 #include "base/mutant.hpp"
 #include "core/figures.hpp"
+#include "runtime/raise.hpp"
 #include "runtime/release_call.hpp"
 #include "runtime/renewal_batch.hpp"
 #include "runtime/slot.hpp"
 
+#include <algorithm>
 #include <exception>
+#include <system_error>
 #include <utility>
 
 namespace mortise::runtime {
@@ -19,37 +21,98 @@ namespace {
 /// 0 to 1, evenly spread over the holds of a client.
 double spread_of(std::uint64_t generation) noexcept { return base::SplitMix(generation).unit(); }
 
+/// A caller finds a shared hold. What fails here, out of memory, is asked for at the next turn: the
+/// caller has what it came for.
+/// @return a renewal that asks whether others wait, if it is time
+std::shared_ptr<RenewalBatch> news_locked(Slot& slot, const AcquireCall& caller,
+                                          core::NameState::Entry entry, Instant now) noexcept {
+  std::shared_ptr<RenewalBatch> news;
+  const bool came = entry != core::NameState::Entry::reentered;
+  HoldKeeper& keeper = slot.keeper(Mode::shared);
+  try {
+    if (came && caller.shares()) keeper.newcomer_locked(now, news);
+    if (entry == core::NameState::Entry::wait) keeper.look_after_waiters_locked(now);
+  } catch (const std::exception&) {
+    news = nullptr;
+  }
+  return news;
+}
+
+/// The name has others to serve: nobody of this client need be waiting for anything.
+void look_for_others(ClientState& client, const std::shared_ptr<RenewalBatch>& news) noexcept {
+  try {
+    client.backend().renew(news);
+    if (!base::mutant("core.news_lies_unread")) client.have_answers_read();
+  } catch (const std::exception&) {
+    // As if it was lost on its way.
+  }
+}
+
+void run_begins_locked(Slot& slot, AcquireCall& call, core::Hold&& hold, std::uint64_t run) {
+  KeyTalk& key = *slot.key;
+  KeyCall& asked = *call.key();
+  key.run = run;
+  key.begun_by = asked.begun_by;
+  std::shared_ptr<const Record> known;
+  if (!slot.state.queue().empty()) known = key.record_of_run(hold.number);
+  asked.hold = slot.hold_id(hold);
+  asked.lease = hold.lease.wanted();
+  asked.run = run;
+  slot.granted_locked(call, std::move(hold));
+  // Whoever waits with another fingerprint waits for nothing.
+  if (known) slot.tell_locked({.record = std::move(known), .asked_at = key.arrivals});
+}
+
+/// @return whether that caller may go on with the attempt of this one.
+bool may_hand_locked(const Slot& slot, const AcquireCall& from, const AcquireCall& to) noexcept {
+  // Beside the hold of this owner, only this owner may be granted anything.
+  if (!to.terms->agrees_with(*from.terms) || from.attempt_locked()->request().beside) return false;
+  return !slot.key ||
+         (to.key()->arrival <= slot.key->asked_at && to.key()->agrees_with(*from.key()));
+}
+
 }  // namespace
 
 AcquireCall::AcquireCall(Slot& slot, const std::shared_ptr<const core::Terms>& asked,
                          const AcquireOptions& options, KeyCall* key, Queueing queueing,
-                         Grace* grace)
+                         Grace& grace)
     : slot_(slot),
-      client_(slot.client()),
       options_(options),
       key_(key),
-      machine_({.began = client_.now(),
+      machine_({.began = slot.client().now(),
                 .wait = options.wait,
-                .give_up = client_.options().give_up,
+                .give_up = slot.client().options().give_up,
                 .lease = asked->lease,
                 .queues = queueing == Queueing::joins}),
       now_(machine_.began()),
-      grace_(grace != nullptr ? *grace : own_grace_),
+      grace_(grace),
       own_(slot),
       report_(slot, *this, queueing == Queueing::joins) {
   owner = options.owner.or_this_thread();
   terms = asked;
+  if (!slot.client().alive()) {
+    action_ = {.what = Machine::Do::end, .end = Machine::End::closed};
+    return;
+  }
+  if (!options.stop.stop_possible()) return;
+  stop_.callback.emplace(options.stop, [this] {
+    // In a forked child the waiting thread does not exist, and its mutex may be locked for ever.
+    if (slot_.client().forked()) return;
+    stop_.requested.store(true);
+    const Slot::Lock lock(slot_.mutex);
+    Slot::wake_locked(this);
+  });
+}
+
+const std::atomic<std::uint32_t>& AcquireCall::mark_locked() noexcept {
+  own_.poke_locked();
+  return rest_.parker.mark();
 }
 
 void AcquireCall::inherit_locked(std::shared_ptr<Attempt> attempt,
                                  std::optional<Instant> trouble_since) {
   own_.inherit_locked(std::move(attempt));
   machine_.inherit(trouble_since);
-}
-
-const std::atomic<std::uint32_t>* AcquireCall::mark_locked() noexcept {
-  own_.poke_locked();
-  return &parker_.mark();
 }
 
 AcquireCall::Action AcquireCall::carry_out(const Action& action) {
@@ -75,13 +138,8 @@ AcquireCall::Action AcquireCall::carry_out(const Action& action) {
   return {.what = Machine::Do::end, .end = action.end, .why = action.why};
 }
 
-AcquireCall::Machine::View AcquireCall::view() noexcept {
-  now_ = client_.now();
-  return view_of_then();
-}
-
-AcquireCall::Machine::View AcquireCall::view_of_then() const noexcept {
-  return {.now = now_, .alive = client_.alive(), .stopped = stopped_.load()};
+AcquireCall::Machine::View AcquireCall::view() const noexcept {
+  return {.now = now_, .alive = slot_.client().alive(), .stopped = stop_.requested.load()};
 }
 
 AcquireCall::Action AcquireCall::enter() {
@@ -91,9 +149,9 @@ AcquireCall::Action AcquireCall::enter() {
     Aftermath after(slot_);
     const Slot::Lock lock(slot_.mutex);
     if (slot_.expire_locked(now_, after)) continue;
-    entry = slot_.state.enter(*this, machine_.may_wait(), now_, client_.turn());
-    if (slot_.state.sharers() != nullptr) news = news_locked(entry);
-    if (entry == core::NameState::Entry::busy) learn_from_requester_locked();
+    entry = slot_.state.enter(*this, machine_.may_wait(), now_, slot_.client().turn());
+    if (slot_.state.sharers() != nullptr) news = news_locked(slot_, *this, entry, now_);
+    if (entry == core::NameState::Entry::busy) report_.learn_from_locked(slot_.requester_locked());
     if (entry == core::NameState::Entry::ask) begin_attempt_locked();
     if (entry == core::NameState::Entry::differs) report_.permits = slot_.state.permits();
     if (key_ != nullptr && entry == core::NameState::Entry::wait) {
@@ -103,54 +161,22 @@ AcquireCall::Action AcquireCall::enter() {
     // Busy with the release of a hold whose end it has just found itself: that leaves with `after`.
     again = entry == core::NameState::Entry::busy && after.tell_server;
   }
-  if (news) look_for_others(news);
+  if (news) look_for_others(slot_.client(), news);
   const bool waits = entry == core::NameState::Entry::wait;
-  if (waits && machine_.until() != never) client_.watch_for_suspend();
+  if (waits && machine_.until() != never) slot_.client().watch_for_suspend();
   return machine_.step(Machine::Entered{entry, report_.trouble.has_value()});
 }
 
-// What fails here, out of memory, is asked for at the next turn: the caller has what it came for.
-std::shared_ptr<RenewalBatch> AcquireCall::news_locked(core::NameState::Entry entry) noexcept {
-  std::shared_ptr<RenewalBatch> news;
-  const bool came = entry != core::NameState::Entry::reentered;
-  HoldKeeper& keeper = slot_.keeper(Mode::shared);
-  try {
-    if (came && terms->mode == Mode::shared) keeper.newcomer_locked(now_, news);
-    if (entry == core::NameState::Entry::wait) keeper.look_after_waiters_locked(now_);
-  } catch (const std::exception&) {
-    news = nullptr;
-  }
-  return news;
-}
-
-// Its own name has others to serve: nobody of this client need be waiting for anything.
-void AcquireCall::look_for_others(const std::shared_ptr<RenewalBatch>& news) noexcept {
-  try {
-    client_.backend().renew(news);
-    if (!base::mutant("core.news_lies_unread")) client_.have_answers_read();
-  } catch (const std::exception&) {
-    // As if it was lost on its way.
-  }
-}
-
-// Whoever asks the server for all knows what is wrong, and who holds the name.
-void AcquireCall::learn_from_requester_locked() {
-  report_.trouble.reset();
-  const AcquireCall* const requester = slot_.requester_locked();
-  if (requester == nullptr || !requester->own_) return;
-  report_.holder = requester->holder_locked();
-  report_.trouble = requester->own_->trouble();
-}
-
 AcquireCall::Action AcquireCall::look() {
-  seen_ = parker_.ticket();
+  rest_.seen = rest_.parker.ticket();
+  now_ = slot_.client().now();
   const Machine::Why why = machine_.reason_to_leave(view());
   Wakeup mine = Wakeup::none;
   {
     const Slot::Lock lock(slot_.mutex);
     mine = wakeup;
     if (mine == Wakeup::none && why != Machine::Why::none) {
-      learn_from_requester_locked();
+      report_.learn_from_locked(slot_.requester_locked());
       slot_.leaves_locked(*this);
     }
   }
@@ -159,7 +185,7 @@ AcquireCall::Action AcquireCall::look() {
 
 AcquireCall::Action AcquireCall::take_over() {
   // This thread may have slept through the end of the hold that it was passed.
-  now_ = client_.now();
+  now_ = slot_.client().now();
   bool stands = false;
   {
     Aftermath after(slot_);
@@ -170,12 +196,12 @@ AcquireCall::Action AcquireCall::take_over() {
              base::mutant("core.sleeper_believes") || base::mutant("core.expired_hold_is_passed");
     if (!stands) {
       // The caller never knew of it, and so owes no unlock for it.
-      slot_.state.unlock(owner, now_, client_.turn(), terms->mode);
+      slot_.state.unlock(owner, now_, slot_.client().turn(), terms->mode);
       keeper.unpin_if_idle_locked(after);
       wakeup = Wakeup::none;
     }
   }
-  return machine_.step(Machine::Passed{stands, {.now = now_, .alive = client_.alive()}});
+  return machine_.step(Machine::Passed{stands, {.now = now_, .alive = slot_.client().alive()}});
 }
 
 AcquireCall::Action AcquireCall::begin() {
@@ -183,10 +209,10 @@ AcquireCall::Action AcquireCall::begin() {
   own_.count();
   // By the clock as it arrived, or was called: what follows is asked for again too soon, if
   // anything.
-  const Machine::View seen = view_of_then();
+  const Machine::View seen = view();
   Failure& failure = report_.failure;
-  failure = seen.alive ? client_.prepare(*terms) : client_.closed_failure();
-  if (failure && own_.asked()) client_.abandon(own_.get());
+  failure = seen.alive ? slot_.client().prepare(*terms) : slot_.client().closed_failure();
+  if (failure && own_.asked()) slot_.client().abandon(own_.get());
   return machine_.step(Machine::Begun{.may_ask = !failure, .asked = own_.asked(), .view = seen});
 }
 
@@ -207,10 +233,11 @@ AcquireCall::Action AcquireCall::ask() {
 }
 
 AcquireCall::Action AcquireCall::check() {
-  seen_ = own_->signal();
+  rest_.seen = own_->signal();
   Machine::Standing standing{.done = own_->done()};
   // What is decided is settled whatever the time; a grant is looked at by a later clock than this.
-  standing.view = standing.done ? view_of_then() : view();
+  if (!standing.done) now_ = slot_.client().now();
+  standing.view = view();
   standing.in_trouble = own_->in_trouble();
   standing.progress = own_->progress();
   return machine_.step(standing);
@@ -226,17 +253,18 @@ AcquireCall::Action AcquireCall::settle() {
 AcquireCall::Action AcquireCall::accept() {
   using As = Machine::Accepted::As;
   Grant grant = own_->grant();
-  Machine::View seen = view();
+  now_ = slot_.client().now();
+  const Machine::View seen = view();
   if (base::mutant("core.lease_from_the_reply")) grant.counted_from = now_;
   core::Hold hold{.owner = owner,
                   .attempt = own_->request().attempt,
                   .number = grant.number,
-                  .generation = client_.new_generation(),
+                  .generation = slot_.client().new_generation(),
                   .granted_at = now_,
                   .owned_since = now_,
                   .terms = terms};
   hold.lease =
-      core::Lease(*terms, grant, client_.safety_margin(), now_, spread_of(hold.generation));
+      core::Lease(*terms, grant, slot_.client().safety_margin(), now_, spread_of(hold.generation));
   const bool counted = key_ == nullptr || grant.run > 0;
   As as = grant.number < core::grant_number_limit && counted ? As::hold : As::nonsense;
   const bool late =
@@ -249,41 +277,20 @@ AcquireCall::Action AcquireCall::accept() {
         own_->was_taken_away_locked(hold.number) && !base::mutant("core.forget_what_is_taken");
     if (as == As::hold && (late || taken)) as = As::late;
     // Asked under the mutex: close() sets its mark first and then visits each slot.
-    if (!client_.alive()) as = As::closed;
+    if (!slot_.client().alive()) as = As::closed;
     if (as == As::hold && key_ != nullptr) {
-      run_begins_locked(std::move(hold), grant.run);
+      run_begins_locked(slot_, *this, std::move(hold), grant.run);
     } else if (as == As::hold) {
       slot_.granted_locked(*this, std::move(hold));
     }
     if (as == As::hold) own_.forget_locked();
   }
-  if (as != As::hold) client_.undo(*own_);
+  if (as != As::hold) slot_.client().undo(*own_);
   if (as == As::late) {
     const Slot::Lock lock(slot_.mutex);
     own_.forget_locked();
   }
   return machine_.step(Machine::Accepted{as, seen});
-}
-
-void AcquireCall::run_begins_locked(core::Hold&& hold, std::uint64_t run) {
-  KeyTalk& key = *slot_.key;
-  key.run = run;
-  key.begun_by = key_->begun_by;
-  std::shared_ptr<const Record> known;
-  if (!slot_.state.queue().empty()) known = key.record_of_run(hold.number);
-  key_->hold = slot_.hold_id(hold);
-  key_->lease = hold.lease.wanted();
-  key_->run = run;
-  slot_.granted_locked(*this, std::move(hold));
-  // Whoever waits with another fingerprint waits for nothing.
-  if (known) slot_.tell_locked({.record = std::move(known), .asked_at = key.arrivals});
-}
-
-bool AcquireCall::may_hand_to(const AcquireCall& successor) const noexcept {
-  // Beside the hold of this owner, only this owner may be granted anything.
-  return successor.terms->agrees_with(*terms) && !own_->request().beside &&
-         (key_ == nullptr ||
-          (successor.key_->arrival <= slot_.key->asked_at && successor.key_->agrees_with(*key_)));
 }
 
 AcquireCall::Action AcquireCall::pass_on(Machine::Why why) {
@@ -299,8 +306,8 @@ AcquireCall::Action AcquireCall::pass_on(Machine::Why why) {
     AcquireCall* const successor = slot_.first_locked();
     if (well || own_->done()) {
       event.to = To::itself;
-    } else if (successor != nullptr && machine_.may_wait() && client_.alive() &&
-               may_hand_to(*successor)) {
+    } else if (successor != nullptr && machine_.may_wait() && slot_.client().alive() &&
+               may_hand_locked(slot_, *this, *successor)) {
       // The place in the server's queue goes to the next thread of this process.
       event.to = To::successor;
       report_.holder = own_->holder();
@@ -310,7 +317,7 @@ AcquireCall::Action AcquireCall::pass_on(Machine::Why why) {
       slot_.wake_joined_locked();
     }
   }
-  event.now = client_.now();
+  event.now = slot_.client().now();
   return machine_.step(event);
 }
 
@@ -320,7 +327,7 @@ AcquireCall::Action AcquireCall::take_back() {
   report_.holder = own_->holder();
   if (event.recorded) key_->record = own_->record();
   event.gone = own_->done();
-  event.now = client_.now();
+  event.now = slot_.client().now();
   return machine_.step(event);
 }
 
@@ -343,10 +350,102 @@ void AcquireCall::forsake() {
     passed = wakeup == Wakeup::held;
     if (!passed) slot_.leaves_locked(*this);
   }
-  if (attempt && own_.asked()) client_.abandon(attempt);
+  if (attempt && own_.asked()) slot_.client().abandon(attempt);
   if (!passed) return;
   Failure misuse;
   ReleaseCall(slot_, {.owner = owner, .mode = terms->mode}).run(misuse);
+}
+
+Failure AcquireCall::run(std::optional<Holder>* holder) {
+  while (advance()) {
+    report_wait();
+    sleep(core::Nanos::max());
+  }
+  return end(holder);
+}
+
+bool AcquireCall::advance() {
+  // An observer that is told of the wait may have forked. No mutex may be touched in the child.
+  if (slot_.client().forked()) action_ = {.what = Machine::Do::end, .end = Machine::End::closed};
+  for (; action_.what != Machine::Do::end; action_ = carry_out(action_)) {
+    const bool begins = !std::exchange(rest_.begun, true);
+    switch (action_.what) {
+      case Machine::Do::park:
+      case Machine::Do::await: rest_.begun = begins; break;
+      case Machine::Do::take_back:
+        if (begins) own_.cancel();
+        rest_.begun = !own_->done() && BootClock::now() < grace_.end();
+        break;
+      default: rest_.begun = false; break;
+    }
+    if (rest_.begun) return true;
+  }
+  return false;
+}
+
+// The observer's time is a part of the caller's time. The observer may have forked as well.
+void AcquireCall::report_wait() noexcept {
+  if (report_.waits() && !slot_.client().forked()) now_ = slot_.client().now();
+}
+
+core::Nanos AcquireCall::sleeps_for() noexcept {
+  const bool by_real_time = action_.what == Machine::Do::take_back;
+  return by_real_time ? grace_.end() - BootClock::now() : action_.until - now_;
+}
+
+void AcquireCall::sleep(core::Nanos at_most) {
+  if (slot_.client().forked()) return;
+  at_most = std::clamp(sleeps_for(), core::Nanos(0), std::max(at_most, core::Nanos(0)));
+  if (action_.what == Machine::Do::park) {
+    rest_.parker.park(rest_.seen, at_most);
+  } else if (action_.what == Machine::Do::take_back) {
+    slot_.client().wait_done(*own_, at_most);
+  } else {
+    if (base::mutant("core.signal_after_condition")) {
+      const Slot::Lock lock(slot_.mutex);  // where a thread may be stopped
+      rest_.seen = own_->signal();
+    }
+    slot_.client().wait(*own_, rest_.seen, at_most, now_);
+  }
+}
+
+bool AcquireCall::holds() const noexcept {
+  return action_.what == Machine::Do::end &&
+         (action_.end == Machine::End::granted || action_.end == Machine::End::reentered);
+}
+
+Failure AcquireCall::end(std::optional<Holder>* holder) {
+  if (action_.end == Machine::End::failed) report_.failure = own_->failure();
+  Failure failure = report_.tell(action_, now_);
+  // An observer may have forked, and have come back in the child.
+  if (!failure && slot_.client().forked()) failure = slot_.client().closed_failure();
+  if (!failure || holder == nullptr) return failure;
+  *holder = std::move(report_.holder);
+  // For those who keep the failure; most want to know only that there is one.
+  if (failure.code == Errc::timeout && *holder && !(*holder)->label.empty()) {
+    failure.text += ": held by " + (*holder)->label;
+  }
+  return failure;
+}
+
+Failure acquire(Slot& slot, const std::shared_ptr<const core::Terms>& terms,
+                const AcquireOptions& options, std::optional<Holder>* holder, KeyCall* key,
+                Grace* grace) {
+  // An observer may destroy whatever else keeps this slot, and with it the client. Nobody else may:
+  // who destroys a lock that is in use loses this frame as well.
+  const std::shared_ptr<Slot> keep =
+      slot.client().observer() != nullptr ? slot.shared_from_this() : nullptr;
+  Grace own;
+  AcquireCall call(slot, terms, options, key, Queueing::joins, grace != nullptr ? *grace : own);
+  try {
+    return call.run(holder);
+  } catch (const std::system_error& error) {
+    call.forsake();
+    return failure_of(error);
+  } catch (...) {
+    call.forsake();  // out of memory: the name must not wait for a call that is over
+    throw;
+  }
 }
 
 }  // namespace mortise::runtime

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One call of lock() in its own thread: carries out what core/acquire decides. Several can be
-// carried out in turns by one thread, each as far as it would sleep.
+// One call of lock(): carries out what core/acquire decides. Several can be carried out in turns by
+// one thread, each as far as it would sleep.
 #pragma once
 
 #include <mortise/error.hpp>
@@ -22,7 +22,6 @@
 
 namespace mortise::runtime {
 
-class RenewalBatch;
 class Slot;
 
 /// Whether a call may wait for whoever holds the name.
@@ -52,18 +51,14 @@ class AcquireCall final : public core::Waiter {
 
  public:
   /// @param key what is asked of a key, and where its answer goes; null for a lock
-  /// @param grace of the call that this one is a part of; null = it is a call by itself
+  /// @param grace one for all parts of a call
   AcquireCall(Slot& slot, const std::shared_ptr<const core::Terms>& asked,
-              const AcquireOptions& options, KeyCall* key, Queueing queueing = Queueing::joins,
-              Grace* grace = nullptr);
-  AcquireCall(const AcquireCall&) = delete;
-  AcquireCall& operator=(const AcquireCall&) = delete;
+              const AcquireOptions& options, KeyCall* key, Queueing queueing, Grace& grace);
   /// The whole call. @return as `end()`
   Failure run(std::optional<Holder>* holder);
 
-  // The same in parts: `start()`, then `sleep()` as long as `advance()` says so, then `end()`.
+  // The same in parts: `sleep()` as long as `advance()` says so, then `end()`.
 
-  void start();
   /// Does what can be done now. @return whether it has to sleep before it goes on; false = it is
   /// over
   [[nodiscard]] bool advance();
@@ -83,21 +78,15 @@ class AcquireCall final : public core::Waiter {
 
   [[nodiscard]] KeyCall* key() const noexcept { return key_; }
   [[nodiscard]] Instant began() const noexcept { return machine_.began(); }
-  /// @return who had the name when the server last answered its request. Under the slot's mutex.
-  [[nodiscard]] std::optional<Holder> holder_locked() const {
-    return own_ ? own_->holder() : std::nullopt;
-  }
+  /// @return what it has at the server; null = nothing. Under the slot's mutex.
+  [[nodiscard]] const Attempt* attempt_locked() const noexcept { return own_.get().get(); }
   /// Leaves whatever it takes part in, after one of those has thrown.
   void forsake();
 
-  /// Wakes the thread wherever it sleeps. Under the slot's mutex.
-  void wake_locked() noexcept {
-    parker_.unpark();
-    own_.poke_locked();
-  }
-  /// The same in two halves. @return what to hand to `futex_wake()` when the mutex is free: a
-  /// thread that is woken before that only goes to sleep again, on the mutex.
-  [[nodiscard]] const std::atomic<std::uint32_t>* mark_locked() noexcept;
+  /// Has the thread woken wherever it sleeps. Under the slot's mutex.
+  /// @return what to hand to `futex_wake()`, best when the mutex is free: a thread that is woken
+  /// before that only goes to sleep again, on the mutex
+  [[nodiscard]] const std::atomic<std::uint32_t>& mark_locked() noexcept;
   /// Gives it an attempt that was sent already. Under the slot's mutex.
   void inherit_locked(std::shared_ptr<Attempt> attempt, std::optional<Instant> trouble_since);
   /// The server took a hold away, perhaps one of whose grant it has yet to hear. Under the slot's
@@ -107,8 +96,6 @@ class AcquireCall final : public core::Waiter {
   }
 
  private:
-  /// Takes up the action that it sleeps for, or begins it. @return whether it has to sleep for it
-  bool sleeps();
   // Each carries an action out. @return the next one
   Action carry_out(const Action& action);
   Action enter();
@@ -124,34 +111,32 @@ class AcquireCall final : public core::Waiter {
   void leave();
 
   void begin_attempt_locked();
-  void run_begins_locked(core::Hold&& hold, std::uint64_t run);
-  /// @return whether that caller may go on with the attempt of this one.
-  [[nodiscard]] bool may_hand_to(const AcquireCall& successor) const noexcept;
+  /// @return what can be seen, by its last look at the clock.
+  [[nodiscard]] Machine::View view() const noexcept;
 
-  /// It finds a shared hold. @return a renewal that asks whether others wait, if it is time
-  std::shared_ptr<RenewalBatch> news_locked(core::NameState::Entry entry) noexcept;
-  void look_for_others(const std::shared_ptr<RenewalBatch>& news) noexcept;
-
-  Machine::View view() noexcept;
-  [[nodiscard]] Machine::View view_of_then() const noexcept;  // by its last look at the clock
-  void learn_from_requester_locked();
+  /// Where it sleeps.
+  struct Rest {
+    base::Parker parker;
+    std::uint32_t seen = 0;  // of what it sleeps on: read before the conditions
+    bool begun = false;      // the action that it sleeps for
+  };
+  /// The request to end the wait.
+  struct Stop {
+    std::atomic<bool> requested{false};
+    std::optional<std::stop_callback<std::function<void()>>> callback;
+  };
 
   Slot& slot_;
-  ClientState& client_;
   const AcquireOptions& options_;
   KeyCall* const key_;
   Machine machine_;
   Instant now_;  // when it looked last
-  base::Parker parker_;
-  std::uint32_t seen_ = 0;  // of what it sleeps on: read before the conditions
+  Rest rest_;
   Action action_ = Machine::start();
-  bool asleep_ = false;  // the action was begun
-  Grace own_grace_;
   Grace& grace_;
-  std::atomic<bool> stopped_{false};
   CallersAttempt own_;
   AcquireReport report_;
-  std::optional<std::stop_callback<std::function<void()>>> on_stop_;
+  Stop stop_;
 };
 
 /// One call of `lock()`, from its arrival to its end.

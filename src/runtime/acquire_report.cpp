@@ -43,6 +43,14 @@ AcquireReport::~AcquireReport() {
   slot_.client().observer()->wait_ended(ended, why);
 }
 
+void AcquireReport::learn_from_locked(const AcquireCall* requester) {
+  trouble.reset();
+  const Attempt* const asks = requester != nullptr ? requester->attempt_locked() : nullptr;
+  if (asks == nullptr) return;
+  holder = asks->holder();
+  trouble = asks->trouble();
+}
+
 Failure AcquireReport::tell(const core::Acquire::Action& end, Instant now) {
   Failure why = reason(end);
   Observer* const observer = slot_.client().observer();

@@ -29,6 +29,9 @@ class AcquireReport {
   /// The call is about to sleep. Reports the beginning of the wait if this is the first time.
   /// @return whether it did, which may have taken the observer some time
   bool waits() noexcept;
+  /// The caller that asks the server for all knows what is wrong, and who holds the name.
+  /// @param requester null = there is none
+  void learn_from_locked(const AcquireCall* requester);
   /// Reports the end of the call to the observer.
   /// @param now when it ended, as far as the call has looked
   /// @return what the caller receives: why the call failed, or no failure.

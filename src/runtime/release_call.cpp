@@ -95,7 +95,7 @@ ReleaseCall::Action ReleaseCall::leave() noexcept {
     seen_.other_holds = slot_.state.live() != nullptr;
     if (left.exit == Exit::was_lost) keeper.unpin_if_idle_locked(after_);
     if (left.exit == Exit::passed) {
-      woken = Slot::call_of(left.next)->mark_locked();
+      woken = &Slot::call_of(left.next)->mark_locked();
       slot_.wake_reentered_locked();
     }
     if (left.exit == Exit::release) {

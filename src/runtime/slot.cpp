@@ -63,7 +63,7 @@ AcquireCall* Slot::call_of(core::Waiter* waiter) noexcept {
 }
 
 void Slot::wake_locked(core::Waiter* waiter) noexcept {
-  if (waiter != nullptr) call_of(waiter)->wake_locked();
+  if (waiter != nullptr) base::futex_wake(call_of(waiter)->mark_locked());
 }
 
 void Slot::wake_reentered_locked() noexcept {
@@ -88,7 +88,7 @@ void Slot::tell_locked(KeyNews news) noexcept {
     AcquireCall& call = *call_of(&waiter);
     if (!call.key()->served_by(news)) return false;
     call.key()->record = news.record;
-    call.wake_locked();
+    wake_locked(&waiter);
     return true;
   });
 }

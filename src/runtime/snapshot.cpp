@@ -36,7 +36,8 @@ class SlotReader {
     }
     if (const AcquireCall* const requester = slot_.requester_locked()) {
       add_locked(*requester);
-      into_.holder = requester->holder_locked();
+      const Attempt* const asks = requester->attempt_locked();
+      if (asks != nullptr) into_.holder = asks->holder();
       // Times and counts of an earlier moment mislead.
       if (into_.holder) into_.holder->expires_in.reset();
       if (into_.holder) into_.holder->waiters.reset();
