@@ -59,7 +59,7 @@ void Background::remove(HoldTimer& timer) noexcept {
 
 void Background::send_before(Instant due) {
   const std::lock_guard lock(mutex_);
-  send_at_ = std::min(send_at_, due);
+  at_.sends = std::min(at_.sends, due);
   if (!stopping_) wake_before_locked(due);
 }
 
@@ -67,8 +67,8 @@ void Background::serve_later() noexcept {
   try {
     const std::lock_guard lock(mutex_);
     if (stopping_) return;
-    serve_at_ = std::min(serve_at_, clock_.now() + pause_after_failure);
-    wake_before_locked(serve_at_);
+    at_.serves = std::min(at_.serves, clock_.now() + pause_after_failure);
+    wake_before_locked(at_.serves);
   } catch (const std::exception&) {
     // No thread for this one either: the next loss, or close(), looks for one again.
   }
@@ -86,9 +86,9 @@ void Background::start_locked() {
 }
 
 void Background::wake_before_locked(Instant due) {
-  if (due >= planned_) return;
+  if (due >= at_.looks) return;
   start_locked();
-  planned_ = due;
+  at_.looks = due;
   engine_.interrupt();
 }
 
@@ -113,7 +113,7 @@ void Background::run() {
         const std::lock_guard lock(mutex_);
         // Timers stay armed when their holds are over: this may be so until there is memory.
         if (stopping_) return;
-        send_at_ = std::min(send_at_, clock_.now());
+        at_.sends = std::min(at_.sends, clock_.now());
       }
       std::this_thread::sleep_for(pause_after_failure);
     }
@@ -128,10 +128,10 @@ bool Background::run_once() {
   {
     const std::lock_guard lock(mutex_);
     if (stopping_) return false;
-    send = send_at_ <= now;
-    if (send) send_at_ = never;
-    serve = serve_at_ <= now;
-    if (serve) serve_at_ = never;
+    send = at_.sends <= now;
+    if (send) at_.sends = never;
+    serve = at_.serves <= now;
+    if (serve) at_.serves = never;
   }
   if (serve && !serve_()) serve_later();
   const Instant send_again = send ? errands_.run(now) : never;
@@ -139,12 +139,12 @@ bool Background::run_once() {
   {
     const std::lock_guard lock(mutex_);
     if (stopping_) return false;
-    send_at_ = std::min(send_at_, send_again);
+    at_.sends = std::min(at_.sends, send_again);
     // An unlock has emptied the heap, perhaps, and the next lock would have to wake this thread
     // anew each time: the moment that was planned is kept once.
-    const Instant idle = planned_ > now ? planned_ : never;
-    until = std::min({heap_.empty() ? idle : heap_.top().due, send_at_, serve_at_});
-    planned_ = until;
+    const Instant idle = at_.looks > now ? at_.looks : never;
+    until = std::min({heap_.empty() ? idle : heap_.top().due, at_.sends, at_.serves});
+    at_.looks = until;
   }
   if (engine_.background(until)) clock_was_set_();
   return true;

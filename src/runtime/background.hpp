@@ -65,6 +65,13 @@ class Background {
   std::vector<std::shared_ptr<HoldKeeper>> due_keepers(Instant now);
   void tick(const std::vector<std::shared_ptr<HoldKeeper>>& keepers, Instant now);
 
+  /// When the thread has something to do, besides ticking holds.
+  struct Moments {
+    Instant looks = never;   // again by itself
+    Instant sends = never;   // errands
+    Instant serves = never;  // those who wait for a thread
+  };
+
   Engine& engine_;
   Backend& backend_;
   Clock& clock_;
@@ -73,9 +80,7 @@ class Background {
   Errands errands_;
   std::mutex mutex_;
   core::TimerHeap heap_;
-  Instant planned_ = never;  // when the thread looks again by itself
-  Instant send_at_ = never;  // the errands
-  Instant serve_at_ = never;
+  Moments at_;
   bool stopping_ = false;
   std::thread thread_;
   std::atomic<bool> started_{

@@ -200,11 +200,6 @@ void HoldKeeper::look_after_waiters_locked(Instant now) {
   if (live != nullptr && armed_ > next_locked(live->lease, now)) arm_locked(live->lease, now);
 }
 
-bool HoldKeeper::note_trouble_locked(const Failure& why, Instant now) {
-  if (!trouble_) trouble_ = std::make_unique<RenewalTrouble>();
-  return trouble_->note(why, now);
-}
-
 void HoldKeeper::renewal_answered(std::uint64_t generation, const Renewal::Item& item,
                                   Failure failure) {
   if (item.answer == Renewal::Answer::unknown && !failure) failure = client().no_answer();
@@ -226,7 +221,8 @@ void HoldKeeper::renewal_answered(std::uint64_t generation, const Renewal::Item&
     } else if (failure) {
       live->lease.unanswered(now);
       arm_locked(live->lease, now);
-      is_news = note_trouble_locked(failure, now) && is_news;
+      if (!trouble_) trouble_ = std::make_unique<RenewalTrouble>();
+      is_news = trouble_->note(failure, now) && is_news;
     } else if (live->lease.renewed(item.counted_from, item.granted, now)) {
       if (mode_ == Mode::shared) {
         const bool by_lease = item.wanted_as_of == Instant{};

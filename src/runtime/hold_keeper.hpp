@@ -79,8 +79,6 @@ class HoldKeeper {
   /// Of readers: loses a part that nobody can unlock, where its time is up.
   void expire_part_locked(Instant now, Aftermath& after);
   void lose_locked(const Aftermath::Reason& why, bool tell_server, Aftermath& after);
-  /// Notes why a renewal has failed. @return whether to report that to the observer.
-  [[nodiscard]] bool note_trouble_locked(const Failure& why, Instant now);
 
   Slot& slot_;
   const Mode mode_;
