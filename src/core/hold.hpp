@@ -30,8 +30,8 @@ struct Hold {
   Owner owner;
   std::size_t depth = 1;     ///< how often the owner has yet to unlock
   std::uint16_t passes = 0;  ///< hand-overs inside the process since the grant
-  /// Its owner has asked to read beside it: the server would let that in beside whoever it was
-  /// passed to, and whoever that was would have a token below the reader's.
+  /// Its owner has asked to read next to it. If the hold was passed on, the server would grant that
+  /// next to the new owner, whose token would be below the reader's.
   bool read_beside = false;
   std::uint32_t guards = 0;  ///< how many of those unlocks a `Guard` owes, on whichever thread
   AttemptId attempt{};
@@ -83,7 +83,7 @@ struct LostHold {
   /// @return a token whose stop is requested, or is about to be by the notifier.
   [[nodiscard]] std::stop_token stopped() {
     if (!lost.stop_possible()) {
-      // Nobody can have a callback on it yet.
+      // It has no callback yet.
       lost = std::stop_source();
       lost.request_stop();
     }

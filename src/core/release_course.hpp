@@ -14,7 +14,7 @@ namespace mortise::core {
 /// `start()` is the first action, and each event the answer to the action before it.
 class ReleaseCourse {
  public:
-  /// What the call is about.
+  /// The subject of the call.
   struct Plan {
     bool concludes = false;  ///< it records the outcome of a run
     /// The runner has written the outcome itself: it may stand although the hold is over.
@@ -69,7 +69,7 @@ class ReleaseCourse {
 
   /// @return what the call has found.
   [[nodiscard]] Released outcome() const noexcept { return outcome_; }
-  /// @return whether a missing answer says something about the store: the call has waited for it.
+  /// @return whether a missing answer is the fault of the store: the call has waited for it.
   [[nodiscard]] bool had_its_time() const noexcept { return had_its_time_; }
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The shared hold of one client and name, and who has a part in it: which of the client's readers
-// may join without asking the server, and when the server is to be asked whether they may go on.
+// The shared hold of one client and name, and its parts: which of the client's readers may join
+// without a request to the server, and when the client asks the server whether a writer waits.
 #pragma once
 
 #include "core/hold.hpp"
@@ -28,7 +28,7 @@ struct Sharer {
   std::shared_ptr<const Terms> terms{};
   std::unique_ptr<LossNotice> notice{};  ///< null until the owner asks for the token
   std::uint32_t guards = 0;  ///< how many of those unlocks a `Guard` owes, on whichever thread
-  Instant until = never;     ///< its part is lost then: nobody can unlock it any more
+  Instant until = never;     ///< its part is lost then, because its thread has ended
   OwnerPlace<Sharer> place{};
 };
 
@@ -63,15 +63,17 @@ class Parts {
   OwnerList<Sharer> list_;
 };
 
-/// A live shared hold. The server knows nothing of who has a part in it, nor how many do.
+/// A live shared hold. The server knows neither the owners that have a part in it nor their number.
 ///
-/// A writer at the server waits for the last of them, so they must not come for ever. That one
-/// waits is told by renewals; a newcomer that finds the last news older than a turn has one sent,
-/// where none is under way. So newcomers keep a writer waiting for a turn and two round trips at
-/// most; or, where a round trip takes longer than a turn, for three.
+/// A writer at the server waits for the last part, so readers must not come indefinitely. The
+/// answer to a renewal reports such a writer. If the last report is older than a turn, a newcomer
+/// has a renewal sent, unless one is under way. So newcomers keep a writer waiting for at most a
+/// turn and two round trips. If a round trip takes longer than a turn, the limit is three round
+/// trips.
 ///
-/// A renewal may keep others out while it is carried out: PostgreSQL's row is locked until its
-/// flush. One right behind the other, whoever reads elsewhere could not even give up its part.
+/// A renewal may keep other clients out: PostgreSQL's row is locked until its flush. If each
+/// renewal followed the one before it at once, a reader of another client could not even give up
+/// its part.
 class Sharers {
  public:
   /// Has room for a hold with one owner: that needs no memory then.
@@ -91,25 +93,24 @@ class Sharers {
   /// @return whether an owner that comes now may join, under its own terms.
   [[nodiscard]] bool open_to(const Terms& terms, Instant now,
                              const TurnLimits& turn) const noexcept;
-  /// Throws where there is no memory: then it has not.
+  /// @throws std::bad_alloc; the owner has then not joined
   void join(Owner owner, const std::shared_ptr<const Terms>& terms, Instant now);
-  /// Somebody has come who would join, or has. @return whether a renewal is to be sent for news.
+  /// An owner has joined, or would join. @return whether a renewal must be sent for news.
   bool wants_news(Instant now, const TurnLimits& turn) noexcept;
-  /// Others wait here for as long as they are kept out. @return whether a renewal is to be sent for
-  /// news: whoever waited at the server may have given up, which no server tells.
+  /// Other callers of this client wait until they may join. @return whether a renewal must be sent
+  /// for news: a writer may have left the server's queue, and the server does not report that.
   bool wants_news_for_waiters(Instant now) noexcept;
-  /// @return when they are to be looked after next, but for what is told meanwhile.
+  /// @return when to look after these waiters next, unless news comes before that.
   [[nodiscard]] Instant next_look(Instant now) const noexcept;
-  /// What a renewal has told, or the server by itself.
-  /// @param as_of not later than the server said it
+  /// The server has reported, in the answer to a renewal or unasked, whether a writer waits.
+  /// @param as_of not later than the report
   void told(bool wanted, Instant as_of) noexcept;
-  /// A renewal has come back, whatever it has told: of news that are older than those known, or of
-  /// none, no others are on their way all the same.
+  /// A renewal has come back, with or without news: none is under way any more.
   void answered(Instant now) noexcept;
-  /// The exclusive hold beside it is kept for nobody until then: so long nobody joins.
+  /// The name stays reserved until then, after the exclusive hold next to this one: no owner joins.
   void kept_until(Instant until) noexcept { opens_ = until; }
-  /// Where nobody can unlock a part any more, it ends when the hold would, had it not been renewed
-  /// since for those who can; where that is so of all, it is not.
+  /// A part without an owner that can unlock it ends when the hold would have ended without the
+  /// renewals for the other parts. If all parts are such parts, the hold is not renewed.
   template <class Ownerless>
   void disown(Instant now, Ownerless ownerless) noexcept {
     bool all = true;
@@ -125,7 +126,7 @@ class Sharers {
   [[nodiscard]] Instant next_end() const noexcept { return next_end_; }
 
  private:
-  /// Whether it ends however often it is renewed, or is not.
+  /// @return whether the hold ends at a fixed time, with or without renewals.
   [[nodiscard]] bool ends_by_itself() const noexcept {
     return !hold_.terms->renew || hold_.terms->max_hold != Nanos::max();
   }
@@ -134,13 +135,13 @@ class Sharers {
   Parts parts_;
   std::unique_ptr<Sharer> first_;  // until the hold begins
   Instant next_end_ = never;
-  bool wanted_ = false;      // somebody waits at the server whom this keeps out
-  Instant news_{};           // as of when that was known last
+  bool wanted_ = false;      // a writer waits at the server
+  Instant news_{};           // of the last report about that
   Instant asked_{};          // a renewal was sent for it
   bool under_way_ = false;   // that one
   Nanos took_{};             // one before, from there to its answer
   std::uint32_t joins_ = 0;  // since then
-  Instant opens_{};          // nobody joins sooner
+  Instant opens_{};          // no owner joins before that
 };
 
 }  // namespace mortise::core

@@ -18,7 +18,7 @@ struct Waiter {
     none,  ///< wait on
     ask,   ///< it is your turn to ask the server
     held,  ///< the name was passed to you: you hold it
-    told,  ///< the answer to another waiter is yours, too: you have it
+    told,  ///< the answer to another waiter is yours as well
   };
   Owner owner;
   std::shared_ptr<const Terms> terms;

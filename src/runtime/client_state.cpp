@@ -210,17 +210,13 @@ void ClientState::send_kept_back() noexcept {
   }
 }
 
-void ClientState::send(const std::shared_ptr<Release>& release) {
+void ClientState::send(const std::shared_ptr<Release>& release, Instant until) {
   try {
     backend_->release(release);
   } catch (const std::exception&) {
     // As if it was lost on its way: it is repeated.
   }
-}
-
-void ClientState::send(const std::shared_ptr<Release>& release, Instant until) {
-  send(release);
-  if (!release->done()) background_.adopt(release, until);
+  if (until != Instant{} && !release->done()) background_.adopt(release, until);
 }
 
 void ClientState::undo(const Attempt& attempt) {

@@ -122,9 +122,8 @@ class ClientState final : public Host, public std::enable_shared_from_this<Clien
   void keep_requests_back() noexcept;
   void send_kept_back() noexcept;
   /// Hands a release to the backend; one that cannot be sent is left to be repeated.
-  void send(const std::shared_ptr<Release>& release);
-  /// The same for a release that no caller waits for. @param until when the hold is over by itself
-  void send(const std::shared_ptr<Release>& release, Instant until);
+  /// @param until of a release that no caller waits for: the client repeats it until then
+  void send(const std::shared_ptr<Release>& release, Instant until = {});
   /// Gives back what an attempt was granted, without waiting.
   void undo(const Attempt& attempt);
   /// Takes an attempt back that nobody waits for, without waiting.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a client still has to send after the caller has gone: attempts to be taken back, releases
-// without an answer, names that stay reserved.
+// The requests that a client still has to send after the caller has gone: attempts to be taken
+// back, releases without an answer, names that stay reserved.
 #pragma once
 
 #include <mortise/clock.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What an observer is told of a hold: copied under the slot's mutex, reported on another thread.
+// An event of a hold for the observer: copied under the slot's mutex, reported on another thread.
 #pragma once
 
 #include <mortise/observer.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What an owner, or a caller that has just come, can ask about the holds of a slot.
+// The questions of owners and of new callers about the holds of a slot.
 #pragma once
 
 #include <mortise/holder.hpp>
@@ -18,7 +18,7 @@ namespace mortise::runtime {
 
 class Slot;
 
-// Of a reader's part, or of the hold that is nobody else's.
+// Of a reader's part, or of the hold of one owner.
 [[nodiscard]] std::size_t hold_count(Slot& slot, Owner owner, Mode mode);
 [[nodiscard]] Token token_of(Slot& slot, Owner owner, Mode mode);
 [[nodiscard]] core::Nanos valid_for(Slot& slot, Owner owner, Mode mode = Mode::exclusive);
@@ -28,8 +28,8 @@ struct Guarded {
   Token token;
   std::stop_token lost;
 };
-/// What that owner has just taken is a guard's, which may outlive the owner's thread. To be called
-/// once; where it throws, too, the guard must unlock.
+/// The hold that the owner has just taken belongs to a guard, which may outlive the owner's thread.
+/// Call it once. The guard must unlock even if this throws.
 [[nodiscard]] Guarded guard(Slot& slot, Owner owner, Mode mode);
 /// The same of a guard of several names, which asks for neither token nor loss.
 void guarded(Slot& slot, Owner owner, Mode mode) noexcept;

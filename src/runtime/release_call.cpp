@@ -75,8 +75,8 @@ ReleaseCall::Action ReleaseCall::carry_out(Do what) noexcept {
 }
 
 ReleaseCall::Action ReleaseCall::leave() noexcept {
-  // Silent for the guards of a closed client, and in a forked child, where the mutex is not to be
-  // touched.
+  // Silent for the guards of a closed client, and in a forked child, which must not touch the
+  // mutex.
   if (!client().alive()) return {.what = Do::end};
   const Instant now = client().now();
   const std::atomic<std::uint32_t>* woken = nullptr;
@@ -106,7 +106,8 @@ ReleaseCall::Action ReleaseCall::leave() noexcept {
           !slot_.key && what_.by != Unlocking::backs_out && core::Keeping::due(*ended_, now);
       keeper.unpin_if_idle_locked(after_);
       look_after_readers_locked(now);
-      // Under the mutex: close() looks for a hold here first, then waits for those who free one.
+      // Under the mutex: close() looks for a hold here first, then waits for the calls that free
+      // one.
       freeing_.emplace(client().closing().freers());
     }
   }
@@ -137,11 +138,10 @@ ReleaseCall::Action ReleaseCall::release() noexcept {
       request_.send(std::make_shared<Release>(hold, yielded));
     }
   } catch (const std::exception&) {
-    // The hold ends with its lease; whoever waits here must not wait for its release.
+    // The hold ends with its lease; the waiters here must not wait for its release.
     yielded = nullptr;
   }
-  // Those who wait here for a key are told by its answer, if that serves them; so none of them asks
-  // before it has come.
+  // The answer to the release of a key may serve its waiters, so none of them asks before that.
   if (!slot_.key) release_sent(std::move(yielded));
   return look();
 }
@@ -159,7 +159,7 @@ void ReleaseCall::release_sent(std::shared_ptr<Attempt> yielded) noexcept {
   try {
     if (yielded) client().abandon(yielded);
   } catch (const std::exception&) {
-    // Nobody waits for it: what it is granted is given back.
+    // No caller waits for it: the client gives its grant back.
   }
 }
 

@@ -24,11 +24,11 @@ class ClientState;
 struct KeyEnding;
 class Slot;
 
-/// Who unlocks.
+/// The caller that unlocks.
 enum class Unlocking : std::uint8_t {
   owner,
-  guard,      ///< it has what `Slot::guarded()` said, and has it no longer
-  backs_out,  ///< who was granted one of several names, and did nothing: `min_hold` is not for that
+  guard,      ///< one of the guards of the hold
+  backs_out,  ///< a caller that got only some of its names: `min_hold` does not apply
 };
 
 /// One unlock.
@@ -55,7 +55,7 @@ class ReleaseCall {
   // The same in parts: `sleep()` as long as `advance()` says so, then `end()`.
 
   /// Does what can be done now. @return whether it has to sleep before it goes on; false = it is
-  /// over, also for `close()`, which an observer may call
+  /// over, and `close()` does not wait for it, because an observer may call `close()`
   [[nodiscard]] bool advance() noexcept;
   /// @return how long it has to sleep at most, in real time.
   [[nodiscard]] core::Nanos sleeps_for() const noexcept { return action_.until - BootClock::now(); }
@@ -89,7 +89,7 @@ class ReleaseCall {
   [[nodiscard]] Failure why_unknown(Machine::Answered::By by) const;
   [[nodiscard]] ClientState& client() const noexcept;
 
-  /// What the call saw as it ended the hold.
+  /// The state of the name as the call ended the hold.
   struct Seen {
     std::shared_ptr<const core::Terms> successor{};  ///< the terms of the next waiter
     std::uint64_t asked_at = 0;                      ///< `KeyTalk::arrivals`

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What one call of unlock() asks of the store: to free a hold, to keep a name reserved, or to
+// The request of one call of unlock() to the store: to free a hold, to keep a name reserved, or to
 // confirm an outcome.
 #pragma once
 
@@ -32,7 +32,7 @@ class ReleaseRequest {
   void confirm(std::shared_ptr<Release> release) noexcept;
   void repeat() noexcept;
   [[nodiscard]] core::ReleaseCourse::Looked::Request standing() const noexcept;
-  /// Waits until it is answered, or at most as long as said.
+  /// Waits for the answer, at most that long.
   void wait(core::Nanos at_most) noexcept;
   [[nodiscard]] core::ReleaseCourse::Answered answer() const noexcept;
   /// Leaves it to the client, which repeats it until it is answered. @param until of a release:

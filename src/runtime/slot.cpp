@@ -22,15 +22,15 @@ Slot::Slot(std::shared_ptr<ClientState> client, std::string name, Mode mode, Own
 
 Slot::~Slot() {
   const std::unique_ptr<HoldKeeper> sharing(sharing_.load());
-  // Nobody else has a reference any more: the mutex is not needed.
+  // No other thread has a reference any more: the mutex is not needed.
   each_keeper([](HoldKeeper& keeper) { keeper.disarm_locked(); });
   const Mode table = owner_ != Owner() ? Mode::permit : key ? Mode::once : Mode::exclusive;
   client().slots(table).forget(*this);
 }
 
 void Slot::granted_locked(AcquireCall& call, core::Hold&& hold) {
-  // What needs memory, or a thread, comes first: where there is none, the hold is not recorded, and
-  // the call that fails gives it back.
+  // The steps that need memory, or a thread, come first. If there is none, the hold is not
+  // recorded, and the call that fails gives it back.
   keeper_.forget_the_dead_locked();
   const Mode mode = call.terms->mode;
   std::unique_ptr<core::Sharers> room = state.expect_grant(mode);

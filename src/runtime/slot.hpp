@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// One name of one client: who waits, who asks the server, who holds it, and who gets it next, as
-// core/name_state decides. What keeps a hold alive is in hold_keeper.hpp; what an owner can ask
-// about its hold is in hold_query.hpp.
+// One name of one client: its waiters, the one of them that asks the server, its holder, and the
+// next holder, as core/name_state decides. hold_keeper.hpp keeps a hold alive; hold_query.hpp
+// answers questions about it.
 #pragma once
 
 #include <mortise/operation.hpp>
@@ -56,18 +56,18 @@ class Slot : public std::enable_shared_from_this<Slot> {
     return call_of(state.queue().front());
   }
   [[nodiscard]] static AcquireCall* call_of(core::Waiter* waiter) noexcept;
-  /// Nothing for nobody.
+  /// @param waiter null = does nothing
   static void wake_locked(core::Waiter* waiter) noexcept;
-  /// Wakes those who waited for a name that is their owner's by now.
+  /// Wakes the waiters of the owner that holds the name now.
   void wake_reentered_locked() noexcept;
-  /// Wakes the readers that may join a shared hold now, where there is one.
+  /// Wakes the readers that may join the shared hold now.
   void wake_joined_locked() noexcept;
-  /// A waiter stops waiting; whoever can go on by that is woken.
+  /// A waiter stops waiting. Wakes the waiters that can go on because of that.
   void leaves_locked(core::Waiter& waiter) noexcept;
-  /// Hands what is remembered of the key to each waiter that came before that was asked for and
-  /// whose answer it is, too.
+  /// Hands the record of the key to each waiter that came before the request for the record, if the
+  /// record answers the waiter's request.
   void tell_locked(KeyNews news) noexcept;
-  /// Has everybody who wants the name look again, at the clock and at the client.
+  /// Has every caller that wants the name look at the clock and at the client again.
   void poke_waiters();
 
   /// @param memory of a key; null for a lock
@@ -78,10 +78,10 @@ class Slot : public std::enable_shared_from_this<Slot> {
       const std::optional<AttemptId>& beside = std::nullopt) const;
   /// @return the hold as the server knows it.
   [[nodiscard]] HoldId hold_id(const core::Hold& hold) const;
-  /// @return what says that it is kept for nobody: it is younger than its `min_hold`.
+  /// @return the request that keeps the name reserved: the hold is younger than its `min_hold`.
   [[nodiscard]] std::shared_ptr<KeptHold> kept(const core::Hold& hold, Instant now) const;
 
-  /// @return whoever keeps the holds of that mode.
+  /// @return the keeper of the holds of that mode.
   [[nodiscard]] HoldKeeper& keeper(Mode mode = Mode::exclusive) noexcept {
     HoldKeeper* const sharing = mode == Mode::shared ? sharing_.load() : nullptr;
     return sharing != nullptr ? *sharing : keeper_;  // without it there is no shared hold
@@ -94,7 +94,7 @@ class Slot : public std::enable_shared_from_this<Slot> {
   /// Loses a hold whose time is up. @return whether there may be another one: it needs an aftermath
   /// of its own
   [[nodiscard]] bool expire_locked(Instant now, Aftermath& aftermath);
-  /// The requester holds the name. Throws where there is no memory: then it does not.
+  /// The requester holds the name. @throws std::bad_alloc; it then does not hold the name
   void granted_locked(AcquireCall& call, core::Hold&& hold);
 
   // Its neighbours in the list of the client's slots; under the mutex of their table.
