@@ -186,14 +186,10 @@ void Session::run(short events, Instant now) {
   if (state_ == State::resolving) {
     resolved(now);
   } else if (state_ == State::connecting || state_ == State::up) {
-    process(events, now);
+    handle_->process(events);
+    look(now);
   }
   if (state_ != State::up || now >= next_) tick(now);
-}
-
-void Session::process(short events, Instant now) {
-  handle_->process(events);
-  look(now);
 }
 
 void Session::look(Instant now) {
@@ -292,8 +288,11 @@ void Session::end_left(Instant now) {
 }
 
 void Session::tick(Instant now) {
-  // If the program stood still, there may be answers that no thread has read yet.
-  if (state_ == State::up) process(POLLIN, now);
+  if (state_ == State::up) {
+    // If the program stood still, there may be answers that no thread has read yet.
+    handle_->process(POLLIN);
+    look(now);
+  }
   check_time(now);
   if (state_ == State::up && now >= prepare_at_) {
     const Handle::Prepared prepared = handle_->prepare(now);
@@ -324,16 +323,14 @@ Instant Session::next_of_state(Instant now) const noexcept {
   return limit_;
 }
 
-// A connection that delivers answers is alive, even if the oldest request is late. A server may
-// need long for many requests.
-Instant Session::silent_since() const noexcept {
-  const Instant oldest = calls_.begin()->second.asked;
-  return answered_ == never ? oldest : std::max(oldest, answered_);
-}
-
 void Session::check_time(Instant now) {
   if (state_ == State::up) {
-    if (calls_.empty() || now < silent_since() + timeout_ / 3) return;
+    if (calls_.empty()) return;
+    // A connection that delivers answers is alive, even if the oldest request is late. A server may
+    // need long for many requests.
+    const Instant oldest = calls_.begin()->second.asked;
+    const Instant silent_since = answered_ == never ? oldest : std::max(oldest, answered_);
+    if (now < silent_since + timeout_ / 3) return;
     timed_out_ = true;
     handle_->mark_broken(ETIMEDOUT);
     look(now);

@@ -188,7 +188,6 @@ class Session final : public Source, private Handle::User {
   void resolved(Instant now);
   void open(const std::string& servers, Hosts hosts, Instant now);
   void connect(Instant now);
-  void process(short events, Instant now);
   void look(Instant now);
   void attempt_failed(Instant now);
   void came_up(Instant now);
@@ -198,7 +197,6 @@ class Session final : public Source, private Handle::User {
   [[nodiscard]] Instant next_of_state(Instant now) const noexcept;
   void pause(Instant now);
   void check_time(Instant now);
-  [[nodiscard]] Instant silent_since() const noexcept;
   void drain_calls(Code code);
   [[nodiscard]] Failure unavailable(const std::string& words) const;
   [[nodiscard]] Failure failure() const;
