@@ -46,7 +46,7 @@ class MORTISE_API Listing : public Operation {
 /// By which further properties a backend recognises a hold that it reports.
 struct HoldMark {
   AttemptId attempt{};  ///< of the hold; empty if the store does not report it
-  /// Bytes that only the backend reads, for a hold without a number: that of another program.
+  /// Bytes that only the backend reads, if attempt and number do not identify the hold.
   std::string mark{};
 };
 

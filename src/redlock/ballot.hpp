@@ -21,10 +21,6 @@ namespace mortise::redlock {
 
 struct QuorumAttempt;
 
-/// If only the attempt of a hold is known, the end of the hold takes back the votes of all its
-/// rounds.
-constexpr std::uint32_t last_step = 1U << 29U;
-
 /// Counts a request among those whose answers a caller waits for.
 class Awaited {
  public:
@@ -109,7 +105,7 @@ struct Ending final : Release {
     Instant until{};                 ///< when the hold ends by itself; long ago = not known
   };
   Ending(std::shared_ptr<Release> wanted, const Terms& its)
-      : Release(hold_of(wanted->hold(), its)), release(std::move(wanted)), terms(its) {}
+      : Release(hold_of(*wanted, its)), release(std::move(wanted)), terms(its) {}
   [[nodiscard]] bool is_by_force() const noexcept { return release->found() != nullptr; }
   /// @return true if the hold has ended by itself. Its exchanges give it up then.
   bool expire(Instant now) {
@@ -135,8 +131,11 @@ struct Ending final : Release {
   NodeSet refused = 0;  ///< servers that answered with an error
 
  private:
-  [[nodiscard]] static HoldId hold_of(HoldId hold, const Terms& terms) {
-    hold.attempt = Ballot::id_of(terms.attempt, terms.step);
+  /// The client may force its own hold, so a release by force has courses of its own.
+  [[nodiscard]] static HoldId hold_of(const Release& wanted, const Terms& terms) {
+    HoldId hold = wanted.hold();
+    const std::uint32_t beyond = wanted.found() != nullptr ? last_step : 0;
+    hold.attempt = Ballot::id_of(terms.attempt, beyond + terms.step);
     hold.number = std::max<std::uint64_t>(hold.number, 1);
     return hold;
   }

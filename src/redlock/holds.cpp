@@ -8,6 +8,7 @@
 #include "redlock/rounds.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
 namespace mortise::redlock {
@@ -22,6 +23,13 @@ constexpr std::chrono::hours without_end{1};
 /// @return true if that code of renew.lua means renewed; 2 = renewed, and the hold keeps a waiting
 /// writer out
 constexpr bool renews(int code) noexcept { return code == 1 || code == 2; }
+
+/// @return the step of the votes that `Questions` has found.
+std::uint32_t step_of(const FoundHold& found) noexcept {
+  std::uint32_t step = 0;
+  std::from_chars(found.mark.data(), found.mark.data() + found.mark.size(), step);
+  return step;
+}
 
 }  // namespace
 
@@ -48,18 +56,22 @@ void Releases::release(const std::shared_ptr<Release>& operation) {
   parts_.rounds->ask(attempt);
 }
 
-// A release by force ends the attempt at every server, whatever its number is there. From then on
-// the server has no vote for it, and does not give the hold its vote again (see release.lua). So as
-// soon as a majority has done this, no majority can renew the hold. A server that is not reachable
-// gets the release when it comes back, as long as this client lives. Otherwise its vote, one of a
-// minority, ends with its lease.
+// A release by force ends the votes of the hold at every server, whatever its number is there. From
+// then on the server has no such vote, and does not give the hold its vote again (see release.lua).
+// So as soon as a majority has done this, no majority can renew the hold. A server that is not
+// reachable gets the release when it comes back, as long as this client lives. Otherwise its vote,
+// one of a minority, ends with its lease. If the owner did not know of the hold, its attempt asks
+// again in a later step. The release may be repeated then, so it names the step that was found.
 Releases::End Releases::end_of(const std::shared_ptr<Release>& release) const {
   const HoldId& hold = release->hold();
   const Instant now = parts_.now();
   if (const FoundHold* const found = release->found()) {
     const core::Nanos left = found->holder.expires_in.value_or(core::longest_lease);
     const Ending::Terms terms{
-        .attempt = hold.attempt, .since = now, .until = now + left + end_at_the_servers};
+        .attempt = hold.attempt,
+        .step = base::mutant("redlock.force_ends_later_rounds") ? last_step : step_of(*found),
+        .since = now,
+        .until = now + left + end_at_the_servers};
     return {.ending = std::make_shared<Ending>(release, terms), .lease = left};
   }
   const Attempts::Attempt attempt = parts_.attempts.find(hold.attempt);
@@ -160,7 +172,10 @@ void Releases::on_answer(Node& node, const Call& call, const VoteReply& reply) {
     ending->tally.no &= ~bit;
   } else if ((reply.kind != Kind::none || !before) && !by_another) {
     ending->tally.no |= bit & ~ending->tally.yes;
-  }  // else the request that was lost may have freed it, and another client have it since
+  } else if (!by_another) {
+    // The request that was lost may have freed it. Another client, or a later round, has it since.
+    ending->tally.unsure |= bit;
+  }
   judge(*ending, std::move(lock));
 }
 

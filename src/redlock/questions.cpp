@@ -12,13 +12,39 @@ namespace {
 
 using redis::Call;
 
-/// @return the servers that have reported a vote for that attempt.
-NodeSet nodes_of(const Looking& looking, const AttemptId& attempt) noexcept {
-  NodeSet nodes = 0;
+/// The votes that servers have reported for one attempt.
+struct Votes {
+  NodeSet nodes = 0;        // that have one
+  NodeSet of_last = 0;      // that have one of the last round
+  std::uint32_t last = 0;   // the step of that round
+  std::uint32_t below = 0;  // the largest step before it; 0 = none is reported
+};
+
+Votes votes_of(const Looking& looking, const AttemptId& attempt) noexcept {
+  Votes votes;
   for (const Looking::Vote& vote : looking.votes) {
-    if (vote.hold.attempt == attempt) nodes |= only(vote.node);
+    if (vote.its.hold.attempt != attempt) continue;
+    votes.nodes |= only(vote.node);
+    if (vote.its.step > votes.last) {
+      votes.of_last = 0;
+      votes.below = std::exchange(votes.last, vote.its.step);
+    }
+    if (vote.its.step == votes.last) {
+      votes.of_last |= only(vote.node);
+    } else {
+      votes.below = std::max(votes.below, vote.its.step);
+    }
   }
-  return nodes;
+  return votes;
+}
+
+/// A vote of a round proves that the rounds before it are over. So if the last round has no
+/// majority, it may be under way, and get one later. Only votes of earlier rounds are ended then.
+/// @param silent servers that have not answered
+/// @return the step up to which the votes of the attempt are ended; 0 = it has no hold
+std::uint32_t step_to_end(const Votes& votes, std::size_t silent, Quorum quorum) noexcept {
+  if (count(votes.nodes) + silent < quorum.majority()) return 0;
+  return count(votes.of_last) + silent < quorum.majority() ? votes.below : votes.last;
 }
 
 }  // namespace
@@ -95,11 +121,10 @@ bool Questions::on_answer(Node& node, const Call& call, VoteReply reply) {
   looking->refused &= ~only(node.index());  // by another connection
   if (!looking->failures.empty()) looking->failures[node.index()] = {};
   if (looking->roll.counts(node.index(), node.server().id())) {
-    for (std::size_t i = 0; i < reply.holds.size(); ++i) {
+    for (VoteReply::Named& each : reply.holds) {
       Looking::Vote& vote = looking->votes.emplace_back();  // GCC 12 warns of a temporary, wrongly
       vote.node = node.index();
-      vote.hold = std::move(reply.holds[i]);
-      vote.label = std::move(reply.labels[i]);
+      vote.its = std::move(each);
     }
     looking->answers.emplace_back(node.index(), std::move(reply));
   }
@@ -200,25 +225,29 @@ void Questions::judge(const std::shared_ptr<Looking>& looking, Lock lock) {
 bool Questions::may_name_more(const Looking& looking) const {
   const std::size_t silent = parts_.quorum().nodes - looking.answers.size();
   return std::any_of(looking.votes.begin(), looking.votes.end(), [&](const Looking::Vote& vote) {
-    const std::size_t votes = count(nodes_of(looking, vote.hold.attempt));
+    const std::size_t votes = count(votes_of(looking, vote.its.hold.attempt).of_last);
     return votes < parts_.quorum().majority() && votes + silent >= parts_.quorum().majority();
   });
 }
 
 /// Of two attempts one may have the number of the other: it is attempts that are ended. A server
 /// that cannot be reached may have made the majority of one: then that one holds.
-/// @return those that a majority has voted for, as one of these servers names them
-std::vector<Looking::Vote> Questions::holds_of(const Looking& looking) const {
+/// @return those that a majority has voted for, as one of these servers names them, each with the
+/// step up to which its votes are to be ended
+std::vector<VoteReply::Named> Questions::holds_of(const Looking& looking) const {
   const std::size_t silent = parts_.quorum().nodes - looking.answers.size();
   const std::uint64_t meant = core::number_of(looking.queue->of());
-  std::vector<Looking::Vote> all;
-  for (const Looking::Vote& vote : looking.votes) {
-    if (count(nodes_of(looking, vote.hold.attempt)) + silent < parts_.quorum().majority()) continue;
-    const auto same = std::find_if(all.begin(), all.end(), [&](const Looking::Vote& other) {
+  std::vector<VoteReply::Named> all;
+  for (const auto& [node, vote] : looking.votes) {
+    const Votes votes = votes_of(looking, vote.hold.attempt);
+    const std::uint32_t step = step_to_end(votes, silent, parts_.quorum());
+    if (vote.step > step) continue;
+    const auto same = std::find_if(all.begin(), all.end(), [&](const VoteReply::Named& other) {
       return other.hold.attempt == vote.hold.attempt;
     });
     if (same == all.end()) {
       all.push_back(vote);
+      all.back().step = step;
       continue;
     }
     // A vote that was given once more has no label, and one that came late another number.
@@ -232,7 +261,7 @@ std::vector<Looking::Vote> Questions::holds_of(const Looking& looking) const {
 /// next to them
 void Questions::answer_holds(Looking& looking, const std::optional<Holder>& holder) const {
   if (!holder) return looking.queue->answered({});
-  std::vector<Looking::Vote> holds;
+  std::vector<VoteReply::Named> holds;
   {
     const Lock lock(looking.mutex);
     holds = holds_of(looking);
@@ -243,7 +272,7 @@ void Questions::answer_holds(Looking& looking, const std::optional<Holder>& hold
   }
   NameQueue queue{.waiters_in_all = holder->waiters};
   std::vector<HoldMark> marks;
-  for (const Looking::Vote& vote : holds) {
+  for (const VoteReply::Named& vote : holds) {
     HolderEntry& entry = queue.holders.emplace_back();
     entry.expires_in = holder->expires_in;
     // A majority knows the number of one hold. Each of several readers is known by its own number,
@@ -254,7 +283,7 @@ void Questions::answer_holds(Looking& looking, const std::optional<Holder>& hold
     entry.label = first ? holder->label : vote.label;
     entry.token = first && !meant ? holder->token : its;
     entry.mode = first ? holder->mode : Mode::shared;
-    marks.push_back({.attempt = vote.hold.attempt});
+    marks.push_back({.attempt = vote.hold.attempt, .mark = std::to_string(vote.step)});
   }
   looking.queue->answered(std::move(queue), std::move(marks));
 }

@@ -39,7 +39,7 @@ class Questions {
   /// Under its mutex, as what follows. @return true if servers that have not answered yet may make
   /// a majority of the votes that others report.
   [[nodiscard]] bool may_name_more(const Looking& looking) const;
-  [[nodiscard]] std::vector<Looking::Vote> holds_of(const Looking& looking) const;
+  [[nodiscard]] std::vector<VoteReply::Named> holds_of(const Looking& looking) const;
   void answer_holds(Looking& looking, const std::optional<Holder>& holder) const;
 
   const Parts& parts_;

@@ -40,6 +40,7 @@ struct Tally {
   enum class Verdict { open, yes, no };
   NodeSet yes = 0;
   NodeSet no = 0;
+  NodeSet unsure = 0;  ///< of a release: over, perhaps by an earlier copy whose reply was lost
 
   [[nodiscard]] constexpr Verdict verdict(Quorum quorum) const noexcept {
     if (count(yes) >= quorum.majority()) return Verdict::yes;
@@ -47,7 +48,8 @@ struct Tally {
   }
   /// @return the same of a release by force. What a majority has ended no majority can renew.
   [[nodiscard]] constexpr Verdict verdict_by_force(Quorum quorum) const noexcept {
-    if (count(yes | no) < quorum.majority()) return Verdict::open;
+    const NodeSet sure = yes | no;
+    if (count(yes != 0 ? sure | unsure : sure) < quorum.majority()) return Verdict::open;
     return yes != 0 ? Verdict::yes : Verdict::no;
   }
 };

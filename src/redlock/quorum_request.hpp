@@ -143,8 +143,7 @@ struct Looking final : QuorumRequest {
   /// The report of one server about a hold.
   struct Vote {
     std::size_t node = 0;
-    HoldId hold{};
-    std::string label{};
+    VoteReply::Named its{};
   };
   std::vector<Vote> votes{};  ///< `queue`: whose they are
 };

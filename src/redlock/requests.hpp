@@ -27,6 +27,10 @@ struct Manners {
       StepsBack::not_at_all;  ///< of a writer; a reader does for writers before it
 };
 
+/// No round has a larger step. If only the attempt of a hold is known, the end of the hold takes
+/// back the votes of all its rounds.
+constexpr std::uint32_t last_step = 1U << 29U;
+
 /// How a request travels.
 struct Passage {
   std::uint32_t step = 1;  ///< of its attempt; grows
@@ -45,8 +49,8 @@ class Requests {
             Manners manners, std::uint64_t proposal) const;
   /// @param hold its number is the one that counts from now on
   void settle(std::string& out, const Passage& passage, const HoldId& hold) const;
-  /// @param barred by an administrator: for how long the server refuses to give the hold its vote
-  /// again; 0 = by its client
+  /// @param barred by an administrator: for how long the server refuses to give the hold of exactly
+  /// that step its vote again; 0 = by its client
   void release(std::string& out, const Passage& passage, const HoldId& hold,
                std::chrono::milliseconds barred = {}) const;
   /// Releases what an attempt was given, whatever its number.

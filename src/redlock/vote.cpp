@@ -5,6 +5,7 @@
 
 #include "core/figures.hpp"
 #include "redis/items.hpp"
+#include "redlock/requests.hpp"
 
 #include <algorithm>
 #include <string_view>
@@ -28,20 +29,25 @@ constexpr std::pair<std::string_view, Kind> kinds[] = {
     {"renewed", Kind::renewed}, {"held", Kind::held},           {"free", Kind::free},
 };
 
-/// Three items for each hold: attempt, number, label.
+/// Four items for each hold: attempt, number, step, label.
 void read_holds(Items& items, VoteReply& reply) {
   const std::vector<redis::Reply>* const list = items.list();
   if (list == nullptr) return;
   Items words(*list);
   while (words.more()) {
     const std::optional<AttemptId> attempt = redis::parse_attempt(words.text());
-    HoldId hold;
-    hold.number = number_in(words.text());
+    const std::uint64_t number = number_in(words.text());
+    const std::uint64_t step = number_in(words.text());
     const std::string_view label = words.text();
-    if (!attempt || hold.number == 0 || label.size() > core::longest_label) return items.fail();
-    hold.attempt = *attempt;
-    reply.holds.push_back(std::move(hold));
-    reply.labels.emplace_back(label);
+    const bool is_step = step > 0 && step < last_step;
+    if (!attempt || number == 0 || !is_step || label.size() > core::longest_label) {
+      return items.fail();
+    }
+    VoteReply::Named& named = reply.holds.emplace_back();  // GCC 12 warns of a temporary, wrongly
+    named.hold.attempt = *attempt;
+    named.hold.number = number;
+    named.step = static_cast<std::uint32_t>(step);
+    named.label = label;
   }
   if (!words.good()) items.fail();
 }

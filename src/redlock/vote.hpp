@@ -41,9 +41,14 @@ struct VoteReply {
   Mode mode = Mode::exclusive;  ///< of the holder
   /// Of the holds that have the vote. The holder's is the first; next to it some readers' follow.
   std::vector<std::uint64_t> numbers{};
-  std::vector<int> renewals{};        ///< see renew.lua
-  std::vector<HoldId> holds{};        ///< who has the vote, if that was asked; without the name
-  std::vector<std::string> labels{};  ///< of each of these
+  std::vector<int> renewals{};  ///< see renew.lua
+  /// A hold that has the vote, for a forced release.
+  struct Named {
+    HoldId hold{};           ///< without the name
+    std::uint32_t step = 0;  ///< in which its attempt got the vote
+    std::string label{};
+  };
+  std::vector<Named> holds{};  ///< if that was asked
 
   [[nodiscard]] static std::optional<VoteReply> parse(const redis::Reply& reply);
   /// @return the number of the holder; 0 = there is none.

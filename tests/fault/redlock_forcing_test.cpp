@@ -5,7 +5,10 @@
 #include "fault/redlock_fixture.hpp"
 #include "support/force.hpp"
 
+#include <cstdint>
+#include <deque>
 #include <future>
+#include <vector>
 
 namespace mortise::fault {
 namespace {
@@ -78,8 +81,8 @@ TEST_F(RedlockForcing, WhatItsClientHadOnItsWayBringsNoVoteBack) {
   // that: the owner itself may have released it.
   ASSERT_TRUE(eventually([&] { return forced("a") == servers().size(); }));
   ASSERT_EQ(holds("a"), 0U);
-  // As relock() sends it, in the step of a hold.
-  const std::string step = std::to_string((1U << 29U) - 2);
+  // As relock() sends it, in the step of the hold.
+  const std::string step = field(0, "a", "step");
   for (std::size_t i = 0; i < servers().size(); ++i) {
     const RedisAnswer answer = servers()[i].talk().expect_ok(
         {"EVAL", std::string(redlock::scripts::acquire.text), "1", key("a"), owner, step,
@@ -106,6 +109,64 @@ TEST_F(RedlockForcing, WhoDidNotKnowThatItHadTheLockAsksForItAgain) {
   ASSERT_TRUE(taken.get()) << words("a");
   // Servers whose connections were given up meanwhile may be asked with its first renewal only.
   EXPECT_GE(holds("a"), 3U) << words("a");
+}
+
+// The administrator ends the votes of the first round. Its replies are lost, so it sends the
+// request again, when the owner has the lock by its second round. Promise: S3
+TEST_F(RedlockForcing, ARequestThatIsRepeatedLeavesALaterHoldOfTheSameClient) {
+  proxied();
+  std::deque<Proxy> its;  // the administrator's network
+  std::vector<std::uint16_t> ports;
+  for (std::size_t i = 0; i < servers().size(); ++i) {
+    ports.push_back(its.emplace_back(servers()[i].port()).port());
+  }
+  Client administrator(test::redlock_url(ports));
+  administrator.check(patience);
+  Client mine = ready_client();
+  for (const std::size_t i : {0U, 1U, 2U}) {
+    servers().proxy(i).delay(3s, 3s, Proxy::Direction::to_client);
+  }
+  Lock lock = mine.make_lock("a", {.lease = 6s});
+  std::future<bool> taken = std::async(std::launch::async, [&] { return lock.try_lock_for(20s); });
+  ASSERT_TRUE(eventually([&] { return holds("a") == 5; }));
+  // The question is answered, and the request behind it is not.
+  for (const std::size_t i : {0U, 1U, 2U}) {
+    its[i].cut_at(2, Proxy::Moment::reply);
+    its[i].refuse(true);
+  }
+  auto ended = std::async(std::launch::async,
+                          [&] { return administrator.force_release("a", {.wait = 20s}); });
+  ASSERT_TRUE(eventually([&] { return forced("a") == servers().size(); }));
+  for (const std::size_t i : {0U, 1U, 2U}) servers().proxy(i).heal();
+  ASSERT_TRUE(taken.get()) << words("a");
+  ASSERT_GE(holds("a"), 3U) << words("a");
+  for (const std::size_t i : {0U, 1U, 2U}) its[i].refuse(false);
+  EXPECT_EQ(ended.get().size(), 1U);
+  EXPECT_GE(holds("a"), 3U) << words("a");
+  EXPECT_FALSE(administrator.make_lock("a").try_lock()) << words("a");
+  EXPECT_FALSE(lock.lost().stop_requested());
+}
+
+// A client is between two rounds: it knows that it lost the first one, and the second may be won.
+// Promise: S3
+TEST_F(RedlockForcing, OnlyARoundThatAMajorityMayHaveWonIsEnded) {
+  const auto vote = [&](std::size_t i, const std::string& name, int step) {
+    const RedisAnswer answer = servers()[i].talk().expect_ok(
+        {"EVAL", std::string(redlock::scripts::acquire.text), "1", key(name), "AAAAAQAAAAAAAAACCr",
+         std::to_string(step), "8000000000000000", "30000", "1700000000000000", "label", "00"});
+    EXPECT_EQ(answer.items.at(0).text, "vote") << i;
+  };
+  Client administrator = ready_client();
+  for (const std::size_t i : {0U, 1U, 2U}) vote(i, "a", 1);
+  for (const std::size_t i : {3U, 4U}) vote(i, "a", 2);
+  EXPECT_EQ(administrator.force_release("a", {.wait = patience}).size(), 1U);
+  EXPECT_TRUE(eventually([&] { return forced("a") == servers().size(); }));
+  for (const std::size_t i : {0U, 1U, 2U}) EXPECT_FALSE(is_held(i, "a")) << i;
+  for (const std::size_t i : {3U, 4U}) EXPECT_TRUE(is_held(i, "a")) << i;
+  for (const std::size_t i : {0U, 1U}) vote(i, "b", 1);
+  for (const std::size_t i : {2U, 3U, 4U}) vote(i, "b", 2);
+  EXPECT_EQ(administrator.force_release("b", {.wait = patience}).size(), 1U);
+  EXPECT_TRUE(eventually([&] { return holds("b") == 0; })) << words("b");
 }
 
 }  // namespace

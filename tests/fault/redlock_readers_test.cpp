@@ -302,7 +302,7 @@ TEST_F(RedlockReaders, IsToldWithTheNumbersOfThoseWhoRead) {
   for (const char each : {'a', 'b'}) {
     EXPECT_THAT(whose, testing::HasSubstr("<" + attempt(each) + "><" +
                                           std::to_string(proposal + (each == 'a' ? 1 : 3)) +
-                                          "><label " + each + ">"));
+                                          "><1><label " + each + ">"));
   }
 }
 

@@ -141,11 +141,28 @@ TEST_F(RedlockVotes, AreNotGivenOnceMoreToAHoldThatAnAdministratorEnded) {
   EXPECT_EQ(release(attempt('a'), "", true, 9, "60000"), "freed");
   EXPECT_EQ(relock('a', proposal, 9), "refused");
   EXPECT_EQ(release(attempt('r'), "", true, 9, "1000"), "none") << "this server had no vote of it";
-  EXPECT_EQ(share('r', {.manner = "hold"}), "refused");
+  EXPECT_EQ(share('r', {.manner = "hold", .step = 9}), "refused");
+  EXPECT_EQ(share('r', {.manner = "hold", .step = 10}), granted(proposal)) << "a later hold";
+  EXPECT_EQ(undo('r', true, 10), "freed");
   EXPECT_GT(life(key("a") + ":forced"), 50'000) << "the longer time counts";
   EXPECT_EQ(relock('b', proposal + 1, 9), granted(proposal + 1));
   EXPECT_EQ(undo('b', true, 9), "freed");
   EXPECT_EQ(vote('a', {.step = 3}), granted(proposal + 2)) << "it asks as any other";
+}
+
+// An administrator's request is repeated, and its first copy ended the vote of the earlier step.
+// Promise: S3
+TEST_F(RedlockVotes, OfALaterStepSurviveAForcedRelease) {
+  ASSERT_EQ(vote('a', {.step = 1}), granted(proposal));
+  EXPECT_THAT(inspect("who"), testing::HasSubstr("<" + attempt('a') + "><" +
+                                                 std::to_string(proposal) + "><1><label>"));
+  EXPECT_EQ(release(attempt('a'), "", true, 1, "60000"), "freed");
+  ASSERT_EQ(vote('a', {.step = 2}), granted(proposal + 1));
+  EXPECT_EQ(release(attempt('a'), "", true, 1, "60000"), "none");
+  EXPECT_TRUE(holds('a'));
+  EXPECT_EQ(relock('a', proposal + 1, 2), granted(proposal + 1));
+  EXPECT_THAT(inspect("who"), testing::HasSubstr("<" + attempt('a') + "><" +
+                                                 std::to_string(proposal + 1) + "><2><"));
 }
 
 // What is held goes on where nothing new can be taken.

@@ -45,6 +45,11 @@ TEST(RedlockQuorumTest, ATallyIsDecidedByAMajorityOrByThoseWhoBlockIt) {
   EXPECT_EQ((Tally{.yes = 0b00001, .no = 0b00110}).verdict_by_force(five), Tally::Verdict::yes);
   EXPECT_EQ((Tally{.yes = 0b00000, .no = 0b00111}).verdict_by_force(five), Tally::Verdict::no);
   EXPECT_EQ((Tally{.yes = 0b00001, .no = 0b00100}).verdict_by_force(five), Tally::Verdict::open);
+  // Replies were lost: it is over at these servers, but this release may not have ended it.
+  EXPECT_EQ((Tally{.yes = 0b00001, .unsure = 0b00110}).verdict_by_force(five), Tally::Verdict::yes);
+  EXPECT_EQ((Tally{.no = 0b00001, .unsure = 0b11110}).verdict_by_force(five), Tally::Verdict::open);
+  EXPECT_EQ((Tally{.no = 0b00111, .unsure = 0b11000}).verdict_by_force(five), Tally::Verdict::no);
+  EXPECT_EQ((Tally{.yes = 0b00001, .unsure = 0b11110}).verdict(five), Tally::Verdict::open);
 }
 
 TEST(RedlockVoteRoundTest, AMajorityOfEqualNumbersWins) {

@@ -55,11 +55,16 @@ TEST(RedlockVoteTest, IsNothingWithAPartThatIsWrong) {
       list({word("busy"), integer(1000), integer(1), integer(1), word(""), word("x")}),
       list({word("busy"), integer(1000), integer(1), integer(1), word(""), word("r"), integer(0)}),
       list({word("held"), integer(1000), integer(1), integer(1), word(""), word("w"),
-            list({word("no attempt"), word("7"), word("")}), integer(7)}),
+            list({word("no attempt"), word("7"), word("1"), word("")}), integer(7)}),
       list({word("held"), integer(1000), integer(1), integer(1), word(""), word("w"),
-            list({word("AAAAAQAAAAAAAAACCr"), word("0"), word("")}), integer(7)}),
+            list({word("AAAAAQAAAAAAAAACCr"), word("0"), word("1"), word("")}), integer(7)}),
       list({word("held"), integer(1000), integer(1), integer(1), word(""), word("w"),
-            list({word("AAAAAQAAAAAAAAACCr"), word("7")}), integer(7)}),
+            list({word("AAAAAQAAAAAAAAACCr"), word("7"), word("0"), word("")}), integer(7)}),
+      list({word("held"), integer(1000), integer(1), integer(1), word(""), word("w"),
+            list({word("AAAAAQAAAAAAAAACCr"), word("7"), word("536870912"), word("")}),
+            integer(7)}),
+      list({word("held"), integer(1000), integer(1), integer(1), word(""), word("w"),
+            list({word("AAAAAQAAAAAAAAACCr"), word("7"), word("1")}), integer(7)}),
   };
   for (std::size_t i = 0; i < wrong.size(); ++i) EXPECT_FALSE(VoteReply::parse(wrong[i])) << i;
 }
@@ -104,15 +109,17 @@ TEST(RedlockVoteTest, NamesNobodyIfTheAttemptSteppedBack) {
 TEST(RedlockVoteTest, NamesEachHoldToAnAdministrator) {
   const auto reply = VoteReply::parse(
       list({word("held"), integer(1000), integer(500), integer(0), word("a"), word("w"),
-            list({word("AAAAAQAAAAAAAAACCr"), word("7"), word("a"), word("AAAAAQAAAAAAAAACCs"),
-                  word("9"), word("\xff")}),
+            list({word("AAAAAQAAAAAAAAACCr"), word("7"), word("1"), word("a"),
+                  word("AAAAAQAAAAAAAAACCs"), word("9"), word("3"), word("\xff")}),
             integer(7), integer(9)}));
   ASSERT_TRUE(reply);
   ASSERT_EQ(reply->holds.size(), 2U);
-  EXPECT_EQ(reply->holds[0].attempt,
+  EXPECT_EQ(reply->holds[0].hold.attempt,
             (AttemptId{.client_high = 1, .client_low = 2, .sequence = 0xab}));
-  EXPECT_EQ(reply->holds[1].number, 9U);
-  EXPECT_EQ(reply->labels[1], "\xff");
+  EXPECT_EQ(reply->holds[0].step, 1U);
+  EXPECT_EQ(reply->holds[1].hold.number, 9U);
+  EXPECT_EQ(reply->holds[1].step, 3U);
+  EXPECT_EQ(reply->holds[1].label, "\xff");
   EXPECT_EQ(reply->numbers, (std::vector<std::uint64_t>{7, 9}));
 }
 

@@ -28,7 +28,7 @@ local last = tonumber(f[3] or 0)
 if f[4] then last = math.max(last, tonumber(f[4])) end
 if ARGV[7] ~= 'hold' then
   number = mine and last or (number > last and number or last + 1)
-elseif tonumber(redis.call('ZSCORE', key .. ':forced', me) or 0) > now then
+elseif tonumber(redis.call('ZSCORE', key .. ':forced', me .. ':' .. ARGV[2]) or 0) > now then
   return {'refused', now}
 end
 local refused = owned and not mine

@@ -4,11 +4,12 @@
 -- KEYS  1 the lock
 -- ARGV  1 'who' = names each hold, for an administrator, who ends it as its own client would. 'write' = the name is no
 --         client's, and the caller wants to know whether a vote could be written
--- @return {'held' or 'free', now, ...}: see part/holders.lua; with 'who' behind the mode {attempt, number, label, ...}
+-- @return {'held' or 'free', now, ...}: see part/holders.lua; with 'who' behind the mode
+--         {attempt, number, step, label, ...}
 local key = KEYS[1]
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
-local f = redis.call('HMGET', key, 'owner', 'ends', 'number', 'last', 'label', 'crowd')
+local f = redis.call('HMGET', key, 'owner', 'ends', 'number', 'last', 'label', 'crowd', 'step')
 if ARGV[1] == 'write' then
   redis.call('HSET', key, '-', '')
   -- A name that is a client's after all keeps its time to live.
@@ -24,11 +25,11 @@ end
 -- include: holders.lua
 local answer = {(owned or read) and 'held' or 'free', now, left, #waiting, label, mode, unpack(numbers)}
 if ARGV[1] == 'who' then
-  local holds = owned and {f[1], f[3], f[5]} or {}
+  local holds = owned and {f[1], f[3], f[7], f[5]} or {}
   for i, each in ipairs(ids) do
     if notes[i] then
-      holds[#holds + 1], holds[#holds + 2] = each, notes[i]
-      holds[#holds + 1] = redis.call('HGET', key .. ':notes', each .. ':label') or ''
+      local more = redis.call('HMGET', key .. ':notes', each .. ':step', each .. ':label')
+      for _, item in ipairs({each, notes[i], more[1], more[2] or ''}) do holds[#holds + 1] = item end
     end
   end
   table.insert(answer, 7, holds)

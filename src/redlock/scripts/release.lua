@@ -5,7 +5,8 @@
 -- KEYS  1 the lock
 -- ARGV  1 attempt    2 number; '' = any    3 the step up to which votes are taken back
 --       4 '1' = the attempt leaves: send it no more hints
---       5 by an administrator: for how many ms the server refuses to give that hold its vote again; '' = by its client
+--       5 by an administrator: for how many ms the server refuses to give the hold of exactly that step its vote again;
+--         '' = by its client
 -- @return {outcome, now}: 'freed', 'before' = it was freed before, 'lapsed' = its lease was over, 'none' = not its vote
 local key, me, step = KEYS[1], ARGV[1], tonumber(ARGV[3])
 local time = redis.call('TIME')
@@ -21,7 +22,7 @@ end
 if ARGV[5] and ARGV[5] ~= '' then
   local forced = key .. ':forced'
   redis.call('HDEL', key, '-') -- is never refused; then Redis accepts the next write without memory, too
-  redis.call('ZADD', forced, string.format('%.0f', now + ARGV[5] * 1000), me)
+  redis.call('ZADD', forced, string.format('%.0f', now + ARGV[5] * 1000), me .. ':' .. ARGV[3])
   redis.call('PEXPIRE', forced, math.max(tonumber(ARGV[5]), redis.call('PTTL', forced)))
 end
 if not f[5] then return {outcome, now} end

@@ -22,7 +22,9 @@ local last = math.max(tonumber(f[3] or 0), tonumber(f[4] or 0))
 local readers, its_notes = key .. ':readers', key .. ':notes'
 local queue, heard, place = key .. ':queue', key .. ':heard', 'r' .. me
 local decided, read, mine, queued, ahead, waiting, told = ARGV[7] == 'hold', false, false, false, false, {}, {}
-if decided and tonumber(redis.call('ZSCORE', key .. ':forced', me) or 0) > now then return {'refused', now} end
+if decided and tonumber(redis.call('ZSCORE', key .. ':forced', me .. ':' .. ARGV[2]) or 0) > now then
+  return {'refused', now}
+end
 if f[6] then
   mine = tonumber(redis.call('ZSCORE', readers, me) or 0) > now
   if mine and tonumber(redis.call('HGET', its_notes, me .. ':step') or 0) > tonumber(ARGV[2]) then

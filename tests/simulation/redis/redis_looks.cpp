@@ -66,8 +66,11 @@ LockSeen RedisModel::lock(std::string_view of) {
   seen.shared = number_in(key, "crowd");
   if (seen.held) seen.since = static_cast<std::int64_t>(seen.number);
   if (seen.held) {
-    seen.holds.push_back(
-        {.attempt = seen.attempt, .number = seen.number, .since = seen.since, .ends = seen.ends});
+    seen.holds.push_back({.attempt = seen.attempt,
+                          .number = seen.number,
+                          .since = seen.since,
+                          .ends = seen.ends,
+                          .step = static_cast<std::uint64_t>(number_in(key, "step"))});
   }
   const Value* const readers = value(key + ":readers");
   const auto* const set =
@@ -78,10 +81,14 @@ LockSeen RedisModel::lock(std::string_view of) {
     if (ends <= time) continue;
     seen.held = seen.read = true;
     seen.ends = std::max(seen.ends, ends);
+    const auto noted = [&](const std::string& what) {
+      return static_cast<std::uint64_t>(number_in(key + ":notes", what));
+    };
     seen.holds.push_back({.attempt = attempt,
-                          .number = static_cast<std::uint64_t>(number_in(key + ":notes", attempt)),
+                          .number = noted(attempt),
                           .ends = ends,
-                          .reads = true});
+                          .reads = true,
+                          .step = noted(attempt + ":step")});
   }
   const Value* const queue = value(key + ":queue");
   const auto* const waiting =

@@ -28,6 +28,7 @@ struct HoldSeen {
   std::int64_t since = 0;  ///< in us since 1970; 0 = unknown
   std::int64_t ends = 0;   ///< the same
   bool reads = false;
+  std::uint64_t step = 0;  ///< of a vote in a quorum: in which its attempt got it
 };
 
 struct LockSeen {

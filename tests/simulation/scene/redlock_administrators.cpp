@@ -3,14 +3,27 @@
 
 #include <mortise/redlock.hpp>
 
+#include "simulation/redis/numbers.hpp"
 #include "simulation/scene/bounds.hpp"
 #include "simulation/scene/redis_key.hpp"
 #include "support/force.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
 namespace simulation {
+namespace {
+
+std::uint64_t step_in(std::string_view text) {
+  return static_cast<std::uint64_t>(redis::parse_integer(text).value_or(0));
+}
+
+bool asks_who(const redis::ScriptRun& run) {
+  return run.arguments.size() == 1 && run.arguments[0] == "who";
+}
+
+}  // namespace
 
 std::string RedlockAdministrators::take(const std::string& url, std::size_t names, Nanos lease,
                                         Random& random, Nanos until) {
@@ -57,7 +70,9 @@ void RedlockAdministrators::lurk(const redis::ScriptRun& run) {
   if (from != nullptr) from->stall(Connection::Way::down, lurker_->until);
   for (std::size_t i = 0; i < lurker_->names; ++i) {
     if (run.keys[0] != key_of(i)) continue;
-    if (!holders_of(i).contains(std::string(run.arguments[0]))) return;
+    if (!holders_of(i).contains({std::string(run.arguments[0]), step_in(run.arguments[1])})) {
+      return;
+    }
     const Lurker its = *std::exchange(lurker_, std::nullopt);
     room_.world.after(on_its_way, [this, its, i] { take(its.url, i, its.lease); });
     return;
@@ -65,49 +80,69 @@ void RedlockAdministrators::lurk(const redis::ScriptRun& run) {
 }
 
 RedlockAdministrators::Holders RedlockAdministrators::holders_of(std::size_t name) const {
-  std::map<std::string, std::size_t> votes;
+  std::map<Vote, std::size_t> votes;
   for (redis::RedisModel* const server : servers_) {
-    for (const redis::HoldSeen& hold : server->lock(key_of(name)).holds) ++votes[hold.attempt];
+    for (const redis::HoldSeen& hold : server->lock(key_of(name)).holds) {
+      ++votes[{hold.attempt, hold.step}];
+    }
   }
   Holders all;
-  for (const auto& [attempt, count] : votes) {
-    if (count * 2 > servers_.size()) all.insert(attempt);
+  for (const auto& [vote, count] : votes) {
+    if (count * 2 > servers_.size()) all.insert(vote);
   }
   return all;
 }
 
 // Its owner may renew it until most servers have taken it back, and believes in it for a lease from
 // then on at most.
-void RedlockAdministrators::runs(const redis::ScriptRun& run) {
+void RedlockAdministrators::runs(redis::RedisModel& server, const redis::ScriptRun& run) {
   lurk(run);
   Connection* const from = room_.network.find(run.connection);
   const auto found = from == nullptr ? calls_.end() : calls_.find(&from->process());
   if (found == calls_.end()) return;
   Call& call = found->second;
   // A vote that came late has another number than its owner was told.
-  for (redis::RedisModel* const server : servers_) {
-    for (const redis::HoldSeen& hold : server->lock(key_of(call.name)).holds) {
-      call.seen[hold.attempt].numbers.insert(hold.number);
+  for (redis::RedisModel* const each : servers_) {
+    for (const redis::HoldSeen& hold : each->lock(key_of(call.name)).holds) {
+      call.seen[{hold.attempt, hold.step}].numbers.insert(hold.number);
+      std::uint64_t& last = call.found[hold.attempt];
+      if (each == &server && asks_who(run)) last = std::max(last, hold.step);
     }
   }
-  if (run.answer.starts_with("freed ") && !run.arguments.empty()) {
-    Seen& seen = call.seen[std::string(run.arguments[0].substr(0, run.arguments[0].find(' ')))];
-    const bool most = ++seen.ended * 2 > servers_.size();
-    const Nanos until = most ? room_.world.now() + call.lease + call.lease / 500 : never;
-    for (const std::uint64_t number : seen.numbers) judge->forced(call.name, number, until);
-  }
+  if (run.answer.starts_with("freed ")) ends(call, server, run.arguments[0]);
   if (!luck_.chance(call.loses)) return;
   room_.world.after(on_its_way, [this, id = run.connection] {
     if (Connection* const connection = room_.network.find(id)) connection->cut(true);
   });
 }
 
-// S4: whoever had a majority when it was asked for, and has it still, was to be ended with the
+// S3: it ends the votes that it has found, and no later vote of the same attempt. The server keeps
+// the step of a vote that was freed.
+void RedlockAdministrators::ends(Call& call, redis::RedisModel& server,
+                                 std::string_view attempt) const {
+  const std::string key = key_of(call.name);
+  const std::string whose(attempt);
+  const bool owned = server.field(key, "owner") == whose;
+  const std::uint64_t step =
+      step_in((owned ? server.field(key, "step") : server.field(key + ":notes", whose + ":step"))
+                  .value_or(""));
+  if (step > call.found[whose]) {
+    judge->blame("S3", "a release by force ends a vote of step " + std::to_string(step) + " of " +
+                           whose + ", and has found step " + std::to_string(call.found[whose]));
+  }
+  Seen& seen = call.seen[{whose, step}];
+  seen.ended.insert(&server);
+  const bool most = seen.ended.size() * 2 > servers_.size();
+  const Nanos until = most ? room_.world.now() + call.lease + call.lease / 500 : never;
+  for (const std::uint64_t number : seen.numbers) judge->forced(call.name, number, until);
+}
+
+// S4: each owner that had a majority at the start, and has it still, was to be ended with the
 // others.
 void RedlockAdministrators::look_at_rest(std::size_t name, const Holders& held) const {
-  for (const std::string& attempt : holders_of(name)) {
-    if (!held.contains(attempt)) continue;
-    judge->blame("S4", "a release by force leaves " + attempt + ", who held " + lock_name(name));
+  for (const Vote& vote : holders_of(name)) {
+    if (!held.contains(vote)) continue;
+    judge->blame("S4", "a release by force leaves " + vote.first + ", who held " + lock_name(name));
   }
 }
 

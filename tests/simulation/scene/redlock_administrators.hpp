@@ -14,6 +14,8 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace simulation {
@@ -28,9 +30,9 @@ class RedlockAdministrators {
   /// @param until when the network is well again @return in words, for the trace
   std::string take(const std::string& url, std::size_t names, Nanos lease, Random& random,
                    Nanos until);
-  /// A server has run a script, and its answer is on its way.
-  void runs(const redis::ScriptRun& run);
-  /// Whom it tells.
+  /// That server has run a script, and its answer is on its way.
+  void runs(redis::RedisModel& server, const redis::ScriptRun& run);
+  /// Gets the findings.
   Judge* judge = nullptr;
 
  private:
@@ -45,19 +47,21 @@ class RedlockAdministrators {
   /// A request for a vote has so many.
   static constexpr std::size_t fewest_arguments = 7;
 
-  /// By their attempts.
-  using Holders = std::set<std::string>;
+  /// A hold is the vote of most servers for one step of an attempt.
+  using Vote = std::pair<std::string, std::uint64_t>;
+  using Holders = std::set<Vote>;
   struct Seen {
     std::set<std::uint64_t> numbers{};
-    std::size_t ended = 0;  // at how many servers
+    std::set<const redis::RedisModel*> ended{};
   };
   struct Call {
     std::size_t name = 0;
     Nanos lease{};
-    double loses = 0;                    // how often an answer is lost
-    std::map<std::string, Seen> seen{};  // by attempt
+    double loses = 0;  // how often an answer is lost
+    std::map<Vote, Seen> seen{};
+    std::map<std::string, std::uint64_t> found{};  // by attempt: the last step that a server named
   };
-  /// Who waits until somebody is getting a name.
+  /// It waits until a client is getting a name.
   struct Lurker {
     std::string url;
     std::size_t names = 0;
@@ -67,6 +71,7 @@ class RedlockAdministrators {
   [[nodiscard]] Holders holders_of(std::size_t name) const;
   void take(const std::string& url, std::size_t name, Nanos lease);
   void lurk(const redis::ScriptRun& run);
+  void ends(Call& call, redis::RedisModel& server, std::string_view attempt) const;
   void look_at_rest(std::size_t name, const Holders& held) const;
 
   Room& room_;

@@ -56,9 +56,9 @@ class RedlockStand final : public Stand {
       servers_.push_back(std::make_unique<RedisModel>(host));
       servers_.back()->make_mistake(mistake);
       RedisModel& server = *servers_.back();
-      server.on_script([this, &host](const redis::ScriptRun& run) {
+      server.on_script([this, &host, &server](const redis::ScriptRun& run) {
         clients_.runs(run);
-        administrators_.runs(run);
+        administrators_.runs(server, run);
         if (copied_.empty()) copied_ = copies_.look(host, run);
       });
       ambushes_.push_back(std::make_unique<Ambush>(room, host, server, scripts()));
