@@ -12,6 +12,8 @@
 #include "simulation/scene/redis_key.hpp"
 #include "simulation/scene/redlock_administrators.hpp"
 #include "simulation/scene/redlock_copies.hpp"
+#include "simulation/scene/redlock_deadlines.hpp"
+#include "simulation/scene/redlock_late_force.hpp"
 #include "simulation/scene/redlock_late_votes.hpp"
 #include "simulation/scene/redlock_newcomers.hpp"
 #include "simulation/scene/redlock_orphans.hpp"
@@ -143,6 +145,14 @@ class RedlockStand final : public Stand {
     if (judge->verdict()) return;
     late_votes_.emplace(room_, *judge, url_, *servers_[0]);
     late_votes_->come();
+    if (judge->verdict()) return;
+    deadlines_.emplace(room_, *judge, url_, servers_.size() / 2 + 1);
+    deadlines_->come();
+    if (judge->verdict()) return;
+    std::vector<RedisModel*> all;
+    for (const auto& server : servers_) all.push_back(server.get());
+    late_force_.emplace(room_, *judge, url_, std::move(all));
+    late_force_->come();
   }
   [[nodiscard]] std::string leftovers(const std::vector<std::string>& names) override;
 
@@ -181,6 +191,8 @@ class RedlockStand final : public Stand {
   std::optional<RedlockStrangers> strangers_;
   std::optional<RedlockTellers> tellers_;
   std::optional<RedlockLateVotes> late_votes_;
+  std::optional<RedlockDeadlines> deadlines_;
+  std::optional<RedlockLateForce> late_force_;
   OrphanedGrants orphaned_grants_;
   std::string copied_;
   /// A vote at a server, since when it is there.
