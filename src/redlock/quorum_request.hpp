@@ -72,6 +72,7 @@ struct QuorumAttempt {
   // Under the mutex.
   Phase phase = Phase::unreachable;
   std::shared_ptr<Ballot> ballot{};  ///< of the last round
+  std::vector<AttemptId> lost{};     ///< ballots of earlier rounds that are not taken back yet
   VoteRound round;
   Roll roll{};  ///< of this round
   Nodes nodes{};

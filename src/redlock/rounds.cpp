@@ -82,6 +82,12 @@ void Rounds::ask(const Attempt& attempt) {
     // A server that came up in between has looked too early for attempts without servers.
     return servers.are_enough(servers.usable()) ? ask(attempt) : tell_unreachable(attempt);
   }
+  if (attempt->ballot) {
+    std::erase_if(attempt->lost, [&](const AttemptId& ballot) {
+      return servers.voters({&ballot, 1}) == 0;
+    });
+    attempt->lost.push_back(attempt->ballot->id());
+  }
   const std::uint32_t step = attempt->ballot ? attempt->ballot->step + 1 : 1;
   const auto ballot = std::make_shared<Ballot>(attempt->operation, step, now);
   QuorumAttempt::Pace& pace = attempt->pace;
@@ -317,20 +323,25 @@ void Rounds::cancel(const std::shared_ptr<Acquisition>& operation) {
   finish_cancel(attempt, std::move(lock));
 }
 
-// The cancel is complete if the attempt cannot get a majority any more, or if all servers that
-// answer have taken their votes back. Only this client makes a grant of votes, and the other
+// The cancel is complete if the votes of all its rounds are no majority any more, or if all servers
+// that answer have taken their votes back. Only this client makes a grant of votes, and the other
 // servers receive the cancel when they are back. For the same reason the cancel does not wait until
-// lost requests are void. If no server has answered, the attempt stays in doubt.
+// lost requests are void. If no server has answered, the attempt stays in doubt. Votes of a lost
+// round make no grant, but until they are taken back they keep other clients out.
 void Rounds::finish_cancel(const Attempt& attempt, Lock lock) {
   if (attempt->phase != Phase::cancelled) return;
   const Servers& servers = parts_.servers;
-  if (const std::shared_ptr<Ballot>& ballot = attempt->ballot) {
+  if (attempt->ballot) {
+    std::vector<AttemptId> ballots = attempt->lost;
+    ballots.push_back(attempt->ballot->id());
     bool heard = attempt->nodes.spoke != 0;
     for (const auto& node : servers.nodes()) {
       if ((attempt->nodes.spoke & only(node->index())) == 0) continue;
-      heard = heard && !node->server().is_to_answer(ballot->id());
+      heard = heard && std::none_of(ballots.begin(), ballots.end(), [&](const AttemptId& ballot) {
+                return node->server().is_to_answer(ballot);
+              });
     }
-    if (servers.voters(ballot->id()) >= parts_.quorum().majority() && !heard) return;
+    if (servers.voters(ballots) >= parts_.quorum().majority() && !heard) return;
   }
   std::optional<Holder> holder = attempt->operation->holder();  // first: may find no memory
   attempt->phase = Phase::over;
@@ -500,8 +511,7 @@ void Rounds::on_undo(Node& node, const Call& call, const VoteReply& reply) {
   const Attempt attempt = ballot_in(call).attempt.lock();
   if (!attempt) return;
   Lock lock(attempt->mutex);
-  if (attempt->ballot != call.operation) return;
-  attempt->nodes.spoke |= only(node.index());
+  if (attempt->ballot == call.operation) attempt->nodes.spoke |= only(node.index());
   finish_cancel(attempt, std::move(lock));
 }
 

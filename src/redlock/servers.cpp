@@ -5,6 +5,7 @@
 #include "base/one_by_one.hpp"
 #include "remote/outbox.hpp"
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -146,14 +147,18 @@ void Servers::end_waits(const std::shared_ptr<Ballot>& ballot) const {
   each_of.finish();
 }
 
-std::size_t Servers::voters(const AttemptId& ballot) const {
+std::size_t Servers::voters(std::span<const AttemptId> ballots) const {
   std::size_t all = 0;
-  each([&](const Server& server) { all += server.may_have(ballot) ? 1U : 0U; });
+  each([&](const Server& server) {
+    const bool any = std::any_of(ballots.begin(), ballots.end(),
+                                 [&](const AttemptId& ballot) { return server.may_have(ballot); });
+    all += any ? 1U : 0U;
+  });
   return all;
 }
 
 NodeSet Servers::others(const AttemptId& ballot) const {
-  const std::size_t asked = voters(ballot);
+  const std::size_t asked = voters({&ballot, 1});
   NodeSet others = 0;
   for (const auto& node : nodes_) {
     const bool is_free = !node->server().may_have(ballot);

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -76,8 +77,8 @@ class Servers {
       if (&other != &of && other.met() >= since) work(other);
     });
   }
-  /// @return the number of servers that may have voted for it.
-  [[nodiscard]] std::size_t voters(const AttemptId& ballot) const;
+  /// @return the number of servers that may have voted for one of these ballots.
+  [[nodiscard]] std::size_t voters(std::span<const AttemptId> ballots) const;
   /// @return one address for each server that has not voted for it.
   [[nodiscard]] NodeSet others(const AttemptId& ballot) const;
   /// @return true if a voter that was reached by this address is gone.
