@@ -74,6 +74,7 @@ struct Call {
   std::size_t node = 0;                    ///< by which address
   std::uint64_t generation = 0;            ///< of the connection that it is written for
   std::chrono::microseconds void_after{};  ///< see Passage
+  std::chrono::nanoseconds void_in{};      ///< ... which is that long after it left
   std::uint64_t number = 0;                ///< the connection's own
   Server* at = nullptr;     ///< in a cluster: who is asked, whoever has the name; null = who has it
   bool asks_first = false;  ///< an ASKING goes before it, and is answered, too

@@ -97,10 +97,13 @@ void CallWriter::note_lost_take(const Server& server, const Call& call,
                                 const std::shared_ptr<Acquisition>& taker) noexcept {
   const Instant now = parts_.now();
   const Instant due =
-      call.kind == Call::Kind::cancel
-          ? now
-          : remote::VoidMoment::look_at(call.asked, core::command_timeout(taker->request().lease));
-  parts_.attempts.request_lost(taker, {call.void_after, server.clock(), now}, due);
+      call.kind == Call::Kind::cancel ? now : remote::VoidMoment::look_at(call.asked, call.void_in);
+  parts_.attempts.request_lost(taker,
+                               {.after = call.void_after,
+                                .clock = server.clock(),
+                                .noted = now,
+                                .lasts = remote::VoidMoment::lasts_for(call.void_in)},
+                               due);
 }
 
 void CallWriter::write(const Server& server, std::string& bytes, Call& call) {
@@ -173,11 +176,14 @@ void CallWriter::write_release(const Server& server, std::string& bytes, Passage
       call.goes_on && next->request().wait && parts_.topology->may_wait(server));
 }
 
-// The server ignores it after the time that a command may take.
+// The server ignores it after the time that the connection gives to its answer. On a slow link each
+// request would arrive too late for a shorter time.
 void CallWriter::set_void_moment(const Server& server, Call& call,
                                  const Acquisition::Request& request) const {
-  call.void_after = remote::VoidMoment::after_that(server.identity().time(), parts_.now(),
-                                                   core::command_timeout(request.lease));
+  call.void_in = server.commands().calls().time_for(core::command_timeout(request.lease),
+                                                    core::longest_command(request.lease));
+  call.void_after =
+      remote::VoidMoment::after_that(server.identity().time(), parts_.now(), call.void_in);
 }
 
 }  // namespace mortise::redis

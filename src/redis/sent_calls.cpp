@@ -20,7 +20,7 @@ SentCalls::Place SentCalls::add(Call& call, Clock& clock) noexcept {
     if (call.asked == Instant{}) call.asked = now;
     if (call.since == Instant{}) call.since = call.asked;
     call.left = now;
-    if (call.time.count() > 0) call.deadline = now + round_trip_.time(call.time, call.longest);
+    if (call.time.count() > 0) call.deadline = now + time_for(call.time, call.longest);
   }
   const Place place = calls_.add(std::move(call));
   note();
@@ -52,6 +52,7 @@ Instant SentCalls::read(Clock& clock) noexcept {
   if (calls_.empty() && call.kind == Call::Kind::release) return {};
   const Instant now = clock.now();
   round_trip_.answered(call.left, now);
+  note_time();
   return now;
 }
 

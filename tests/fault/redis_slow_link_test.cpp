@@ -42,6 +42,19 @@ TEST_F(RedisSlowLink, ALockIsHeldLongerThanItsLease) {
   lock.unlock();
 }
 
+// A server ignores a request after a moment of its clock. Here a request takes longer than a second
+// to arrive, and the connection still counts as good. (A new one is given two seconds in all.)
+// Promise: L7
+TEST_F(RedisSlowLink, ALockIsTakenByRequestsThatArriveLate) {
+  proxy().delay(850ms, 850ms);
+  Client mine(proxy().url());
+  mine.check(20s);
+  proxy().delay(1'500ms, 1'500ms);
+  Lock lock = mine.make_lock("a", {.lease = 30s});
+  EXPECT_TRUE(lock.try_lock_for(20s));
+  EXPECT_TRUE(is_held("a"));
+}
+
 // Promise: L7
 TEST_F(RedisSlowLink, NoMoreThan512RequestsAreUnderWay) {
   constexpr std::size_t names = 1'000;

@@ -11,8 +11,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// A command may take a second, and the reading of the server's clock may be as old as that.
-constexpr Nanos furthest = 2100ms;
+/// A command may take four seconds if round trips take long, and the reading of the server's clock
+/// may be a second old.
+constexpr Nanos furthest = 5100ms;
 
 }  // namespace
 
