@@ -1,99 +1,37 @@
 // SPDX-License-Identifier: MIT
-// Opens a stream to the server: asks the sentinels which server it is, looks up its name or calls
-// the user's connector, and tries the addresses.
+// Opens a stream to the server: asks the sentinels which server it is, if there are any.
 #pragma once
 
-#include <mortise/error.hpp>
-
-#include "base/address.hpp"
-#include "base/resolver.hpp"
 #include "redis/master_search.hpp"
 #include "redis/settings.hpp"
-#include "remote/dialer.hpp"
-#include "remote/link.hpp"
-#include "remote/stream/stream_race.hpp"
-#include "remote/timer.hpp"
+#include "remote/stream/approach.hpp"
 
 #include <atomic>
-#include <cstdint>
-#include <memory>
 #include <optional>
-#include <string>
 
 namespace mortise::redis {
 
-/// It never blocks. The caller polls `descriptor()`, and calls `advance()` if that is ready, and at
-/// `due()`.
-/// @thread_safety one thread at a time; `interest()`, `due()` and the descriptor for every thread
-class Approach {
+/// As remote::Approach.
+class Approach final : public remote::Approach {
  public:
-  enum class Step : std::uint8_t {
-    waits,    ///< for the name, or for the connector
-    goes_on,  ///< with a sentinel or an address, which has a time of its own
-    arrived,  ///< take the stream by `take()`
-    failed,   ///< see `failure()`
-  };
-
   /// @param settings, tls, sentinels, descriptor outlive it; tls may be null
   /// @param sentinels null if the settings have the address
-  /// @param descriptor the descriptor to poll, for every thread
   Approach(const Settings& settings, const remote::Tls* tls, Sentinels* sentinels,
            std::atomic<int>& descriptor);
 
+  using remote::Approach::start;
   void start(Instant now);
-  /// Goes to exactly this endpoint. @param host the name in its certificate; empty = the last one
-  void start(const base::Endpoint& only, const std::string& host);
   [[nodiscard]] Step advance(Instant now);
-  /// @return true if there are addresses to go on with after the one that arrived.
-  [[nodiscard]] bool has_more() const noexcept { return race_.has_more(); }
-  [[nodiscard]] std::unique_ptr<remote::Stream> take() noexcept { return race_.take(); }
-  /// @return since when the address that arrived was tried.
-  [[nodiscard]] Instant since() const noexcept { return race_.since(); }
-  [[nodiscard]] const Failure& failure() const noexcept { return failure_; }
-  /// @return true if it knows the addresses and tries them.
-  [[nodiscard]] bool connects() const noexcept { return stage_ == Stage::connecting; }
-  /// @return true if connections are not encrypted.
-  [[nodiscard]] bool is_plain() const noexcept { return tls_ == nullptr; }
-  /// @return the name of the server.
-  [[nodiscard]] const std::string& host() const noexcept { return address_.host; }
-  /// The server at that address was accepted: the next approach tries it first.
-  void remember(const base::Endpoint& good) { race_.remember(good); }
-  /// The connection ended, or could not be made.
   /// @param was_up false: the sentinels named a server that is of no use
   void end(bool was_up) noexcept;
-  /// Keeps no descriptor and no memory between two approaches.
-  void rest() noexcept;
   void close() noexcept;
 
-  [[nodiscard]] const char* words_of(remote::Link::End end) const noexcept;
-
-  // Every thread, while the link is resolving or connecting.
-  [[nodiscard]] short interest() const noexcept { return interest_.load(); }
-  [[nodiscard]] Instant due() const noexcept { return due_.get(); }
-
  private:
-  enum class Stage : std::uint8_t { idle, searching, dialing, resolving, connecting };
-
   [[nodiscard]] Step search(Instant now);
-  void resolve();
-  [[nodiscard]] Step look_up(Instant now);
-  [[nodiscard]] Step dial(Instant now);
-  [[nodiscard]] Step race(Instant now);
-  [[nodiscard]] Step fail(std::error_code code, std::string text);
-  void show(int descriptor, short interest, Instant due) noexcept;
 
-  const remote::Tls* const tls_;
   Sentinels* const sentinels_;
-  Stage stage_ = Stage::idle;
   std::optional<MasterSearch> search_;
-  base::Address address_;  // of the server that is connected to, or looked up
-  base::Resolver resolver_;
-  std::optional<remote::Dialer> dialer_;  // if connections are the user's
-  remote::StreamRace race_;
-  Failure failure_;
-  std::atomic<int>& descriptor_;
-  std::atomic<short> interest_;
-  remote::Moment due_;
+  bool is_searching_ = false;
 };
 
 }  // namespace mortise::redis

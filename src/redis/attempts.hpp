@@ -6,7 +6,6 @@
 
 #include "redis/answer.hpp"
 #include "redis/heard.hpp"
-#include "redis/reading.hpp"
 #include "remote/courses.hpp"
 
 #include <cstdint>

@@ -4,7 +4,6 @@
 
 #include "redis/answer.hpp"
 #include "redis/parts.hpp"
-#include "redis/reading.hpp"
 
 #include <cstdint>
 #include <memory>

@@ -4,12 +4,14 @@
 #pragma once
 
 #include "redis/answer.hpp"
-#include "redis/reading.hpp"
+#include "remote/reading.hpp"
 
 #include <cstdint>
 #include <optional>
 
 namespace mortise::redis {
+
+using remote::Reading;
 
 /// Replies and pushes travel on different connections and are read in any order. So the number of
 /// a grant decides which of them is news, never the order in which they came.

@@ -88,7 +88,7 @@ void InboxConnection::greeted(Connection& /*connection*/, const ServerFacts& fac
 }
 
 void InboxConnection::connected(Connection& connection) {
-  const ServerIdentity::Start met = server_.identity().start();
+  const remote::ServerIdentity::Start met = server_.identity().start();
   bool is_same = false;
   {
     const std::lock_guard lock(mutex_);

@@ -47,7 +47,7 @@ Pipeline::Sent Pipeline::take_back(Call& call, const SentCalls::Place& place) no
   return Sent::refused;
 }
 
-WriteQueue::Flushed Pipeline::flush(std::shared_ptr<Stream> stream) {
+remote::WriteQueue::Flushed Pipeline::flush(std::shared_ptr<Stream> stream) {
   // Without words: those of a link that is broken are the same.
   WriteQueue::Flushed flushed = bytes_.flush(std::move(stream), [this] { link_.mark_broken(); });
   if (base::mutant("redlock.break_found_in_writing_is_not_told")) flushed.is_stopped = false;

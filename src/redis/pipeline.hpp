@@ -9,8 +9,8 @@
 #include "redis/call.hpp"
 #include "redis/reply.hpp"
 #include "redis/sent_calls.hpp"
-#include "redis/write_queue.hpp"
 #include "remote/link.hpp"
+#include "remote/stream/write_queue.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -29,6 +29,7 @@ class Pipeline {
  public:
   using Calls = SentCalls::Calls;
   using Stream = remote::Stream;
+  using WriteQueue = remote::WriteQueue;
 
   /// It is called under the mutex of the pipeline, and calls nothing of the connection.
   class User {

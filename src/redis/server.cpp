@@ -76,7 +76,8 @@ std::list<Call> Server::end() noexcept {
 
 void Server::greeted(Connection& connection, const ServerFacts& facts) {
   if (const Failure why = user_.refuses(*this, facts.cluster)) return connection.drop(why);
-  identity_.meet(facts, host_.clock()->now());
+  const Instant now = host_.clock()->now();
+  identity_.meet(facts.run_id, remote::ServerTime(facts.time), now, now);
   why_down_.clear();
 }
 
@@ -93,7 +94,7 @@ void Server::connected(Connection& connection) {
 }
 
 void Server::lead_witness() {
-  const ServerIdentity::Start start = identity_.start();
+  const remote::ServerIdentity::Start start = identity_.start();
   const Destination& at = commands_.destination();
   witness_->follow(at.endpoint(), at.host(), start.run_id, start.clock);
 }

@@ -10,10 +10,10 @@
 #include "redis/inbox_connection.hpp"
 #include "redis/place_watch.hpp"
 #include "redis/sentinels.hpp"
-#include "redis/server_identity.hpp"
 #include "redis/settings.hpp"
 #include "redis/witness.hpp"
 #include "remote/last_failure.hpp"
+#include "remote/server_identity.hpp"
 #include "remote/stream/tls.hpp"
 
 #include <atomic>
@@ -103,8 +103,8 @@ class Server final : private Connection::User {
   [[nodiscard]] const Connection& commands() const noexcept { return commands_; }
   [[nodiscard]] InboxConnection& inbox() noexcept { return inbox_; }
   [[nodiscard]] const InboxConnection& inbox() const noexcept { return inbox_; }
-  [[nodiscard]] ServerIdentity& identity() noexcept { return identity_; }
-  [[nodiscard]] const ServerIdentity& identity() const noexcept { return identity_; }
+  [[nodiscard]] remote::ServerIdentity& identity() noexcept { return identity_; }
+  [[nodiscard]] const remote::ServerIdentity& identity() const noexcept { return identity_; }
   [[nodiscard]] std::uint64_t clock() const noexcept { return identity_.clock(); }
   /// @return "redis 10.0.0.1:6379".
   [[nodiscard]] const std::string& where() const noexcept { return commands_.where(); }
@@ -146,7 +146,7 @@ class Server final : private Connection::User {
 
   Host& host_;
   User& user_;
-  ServerIdentity identity_;
+  remote::ServerIdentity identity_;
   const std::unique_ptr<Sentinels> sentinels_;  // null = the address is known
   Connection commands_;
   InboxConnection inbox_;

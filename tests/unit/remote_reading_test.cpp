@@ -2,7 +2,7 @@
 // Goal: a server's time becomes a moment of ours that is not too late, and the other way round.
 // Method: random clocks, and readings one by one.
 #include "model/seed.hpp"
-#include "redis/reading.hpp"
+#include "remote/reading.hpp"
 #include "remote/server_clock.hpp"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 #include <chrono>
 #include <random>
 
-namespace mortise::redis {
+namespace mortise::remote {
 namespace {
 
 using namespace std::chrono_literals;
@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 const Instant read_at{1h};
 
 // Two clocks whose rates differ by 0.1 % at most; the reply took any time to reach us.
-TEST(RedisReadingTest, IsNotLaterThanTheServersMoment) {
+TEST(RemoteReadingTest, IsNotLaterThanTheServersMoment) {
   const Reading at{read_at, 1'000s};
   EXPECT_EQ(at.not_later_than(1'000s), read_at);
   EXPECT_EQ(at.not_later_than(1'010s), read_at + 10s - 10ms);
@@ -40,8 +40,8 @@ TEST(RedisReadingTest, IsNotLaterThanTheServersMoment) {
   }
 }
 
-TEST(RedisServerClockTest, GoesOnFromTheLastReading) {
-  remote::ServerClock clock;
+TEST(RemoteServerClockTest, GoesOnFromTheLastReading) {
+  ServerClock clock;
   EXPECT_EQ(clock.at(read_at), 0us);
   clock.read(read_at, 20s, read_at + 1ms);
   EXPECT_EQ(clock.at(read_at + 1s), 21s);
@@ -54,4 +54,4 @@ TEST(RedisServerClockTest, GoesOnFromTheLastReading) {
 }
 
 }  // namespace
-}  // namespace mortise::redis
+}  // namespace mortise::remote

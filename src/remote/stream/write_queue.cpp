@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "redis/write_queue.hpp"
+#include "remote/stream/write_queue.hpp"
 
 #include <chrono>
 #include <exception>
 #include <span>
 #include <utility>
 
-namespace mortise::redis {
+namespace mortise::remote {
 namespace {
 
 // The longest time that a request waits for requests of other callers while they keep coming. A
@@ -14,17 +14,17 @@ namespace {
 constexpr std::chrono::microseconds gathered_for{25};
 
 // A stream that finds no memory for the words is as good as broken.
-remote::Stream::Moved write_to(remote::Stream& stream, std::span<const char> bytes) noexcept {
+Stream::Moved write_to(Stream& stream, std::span<const char> bytes) noexcept {
   try {
     return stream.write(bytes);
   } catch (const std::exception&) {
-    return {remote::Stream::Status::failed};
+    return {Stream::Status::failed};
   }
 }
 
 }  // namespace
 
-std::shared_ptr<remote::Stream> WriteQueue::open(std::shared_ptr<Stream> stream) noexcept {
+std::shared_ptr<Stream> WriteQueue::open(std::shared_ptr<Stream> stream) noexcept {
   stream_.swap(stream);
   queued_.clear();
   is_blocked_.store(false);
@@ -32,7 +32,7 @@ std::shared_ptr<remote::Stream> WriteQueue::open(std::shared_ptr<Stream> stream)
   return stream;
 }
 
-std::shared_ptr<remote::Stream> WriteQueue::begin(Clock& clock) noexcept {
+std::shared_ptr<Stream> WriteQueue::begin(Clock& clock) noexcept {
   if (is_blocked_.load()) return nullptr;
   if (is_gathering_.load() && writing_.load() == nobody_writes) {
     const Instant now = clock.now();
@@ -42,7 +42,7 @@ std::shared_ptr<remote::Stream> WriteQueue::begin(Clock& clock) noexcept {
   return begin_writing() ? stream_ : nullptr;
 }
 
-std::shared_ptr<remote::Stream> WriteQueue::begin_rest() noexcept {
+std::shared_ptr<Stream> WriteQueue::begin_rest() noexcept {
   const std::lock_guard lock(mutex_);
   if (queued_.empty() || !stream_ || !begin_writing()) return nullptr;
   return stream_;
@@ -107,4 +107,4 @@ void WriteQueue::gather(Instant now) {
   is_gathering_.store(true);
 }
 
-}  // namespace mortise::redis
+}  // namespace mortise::remote

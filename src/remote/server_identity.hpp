@@ -5,7 +5,6 @@
 #include <mortise/clock.hpp>
 
 #include "base/address.hpp"
-#include "redis/greeting.hpp"
 #include "remote/server_clock.hpp"
 
 #include <atomic>
@@ -14,7 +13,7 @@
 #include <string>
 #include <utility>
 
-namespace mortise::redis {
+namespace mortise::remote {
 
 /// @thread_safety every member may be called concurrently
 class ServerIdentity {
@@ -30,11 +29,13 @@ class ServerIdentity {
     std::uint64_t clock = 0;
   };
   /// The connection for commands leads there.
-  void meet(const ServerFacts& facts, Instant now) {
+  /// @param run_id another one after each start of a server
+  /// @param time its clock, which a reply showed; 0 = not known. As ServerClock::read()
+  void meet(const std::string& run_id, ServerTime time, Instant asked, Instant now) {
     time_.forget();
-    if (facts.time != 0) time_.read(now, remote::ServerTime(facts.time), now);
+    if (time != ServerTime{}) time_.read(asked, time, now);
     const std::lock_guard lock(mutex_);
-    const bool is_another = std::exchange(run_id_, facts.run_id) != facts.run_id;
+    const bool is_another = std::exchange(run_id_, run_id) != run_id;
     // In one step: an inbox that finds its own server here is read by the clock of that server.
     if (is_another) clock_.store(clocks_.fetch_add(1) + 1);
   }
@@ -45,16 +46,16 @@ class ServerIdentity {
   /// @return a number that differs for each server and for each start of a server.
   [[nodiscard]] std::uint64_t clock() const noexcept { return clock_.load(); }
   /// The time of that server, as an estimate.
-  [[nodiscard]] remote::ServerClock& time() noexcept { return time_; }
-  [[nodiscard]] const remote::ServerClock& time() const noexcept { return time_; }
+  [[nodiscard]] ServerClock& time() noexcept { return time_; }
+  [[nodiscard]] const ServerClock& time() const noexcept { return time_; }
 
  private:
   const base::Address address_;
   std::atomic<std::uint64_t>& clocks_;
-  remote::ServerClock time_;
+  ServerClock time_;
   mutable std::mutex mutex_;
   std::string run_id_;
   std::atomic<std::uint64_t> clock_{0};
 };
 
-}  // namespace mortise::redis
+}  // namespace mortise::remote

@@ -14,13 +14,11 @@
 #include <string>
 #include <string_view>
 
-namespace mortise::redis {
+namespace mortise::remote {
 
 /// @thread_safety see each group of members
 class WriteQueue {
  public:
-  using Stream = remote::Stream;
-
   /// @param mutex of the connection, which guards the bytes that other threads add
   explicit WriteQueue(std::mutex& mutex) : mutex_(mutex) {}
 
@@ -110,4 +108,4 @@ class WriteQueue {
   Instant gathering_since_{};
 };
 
-}  // namespace mortise::redis
+}  // namespace mortise::remote

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: MIT
-// How the server's clock reads beside ours.
+// A moment of the server's clock as a moment of ours.
 #pragma once
 
 #include <mortise/clock.hpp>
 
 #include "core/figures.hpp"
-#include "redis/answer.hpp"
+#include "remote/server_clock.hpp"
 
 #include <cstdint>
 
-namespace mortise::redis {
+namespace mortise::remote {
 
-/// A reply told the server's time `at`; our clock was not later than that when it read `asked`.
+/// A reply shows the server's time `at`. Our clock showed `asked` before the request left.
 struct Reading {
   Instant asked{};
   ServerTime at{};
-  std::uint64_t clock = 0;  ///< by whose clock: another one after each start of a server
+  std::uint64_t clock = 0;  ///< the number of that clock, which each start of a server changes
 
-  /// @return a moment of ours that is not later than that one of the server's: the rates of the two
-  /// clocks differ by at most 0.1 %.
+  /// @return a moment of ours that is not later than that moment of the server. The rates of the
+  /// two clocks differ by at most 0.1 %.
   [[nodiscard]] Instant not_later_than(ServerTime moment) const noexcept {
     if (moment <= at) {
       const std::chrono::nanoseconds before = at - moment;
@@ -29,4 +29,4 @@ struct Reading {
   }
 };
 
-}  // namespace mortise::redis
+}  // namespace mortise::remote
