@@ -15,7 +15,8 @@
 #
 # It makes the target mortise_redis, called mortise::redis by everybody, and the option
 # MORTISE_WITH_REDIS. A public header that bears the name of a folder of src/ belongs to the
-# component with that folder; all others belong to core.
+# component with that folder, and the headers of a folder of include/mortise to the component with the
+# name of the folder; all others belong to core.
 #
 # A HELPER is there where one of the components is built that it is a helper OF. It is an archive:
 # static libraries leave it to the linker, which needs it once; in shared ones each has its own, hidden.
@@ -41,6 +42,8 @@ function(_mortise_headers out component folders)
             file(GLOB header CONFIGURE_DEPENDS "${include_dir}/${folder}.hpp")
             list(APPEND headers ${header})
         endforeach()
+        file(GLOB found CONFIGURE_DEPENDS "${include_dir}/${component}/*.hpp")
+        list(APPEND headers ${found})
     endif()
     set(${out} "${headers}" PARENT_SCOPE)
 endfunction()
@@ -117,10 +120,12 @@ function(mortise_component name)
         _mortise_wanted(wanted ${name})
     elseif(arg_HELPER)
         set(wanted OFF)
+        set(users_of_helper)
         foreach(user IN LISTS arg_OF)
             _mortise_wanted(used ${user})
             if(used)
                 set(wanted ON)
+                list(APPEND users_of_helper ${user})
             endif()
         endforeach()
     endif()
@@ -150,7 +155,7 @@ function(mortise_component name)
         set(users ${name})
         set(option_of MORTISE_WITH_)
         if(arg_HELPER)
-            set(users ${arg_OF}) # whom nobody knows by its own name
+            set(users ${users_of_helper}) # whom nobody knows by its own name
         elseif(NOT arg_OPTIONAL)
             set(option_of MORTISE_)
         endif()

@@ -97,6 +97,8 @@ class MortiseConan(ConanFile):
         for backend in ("redis", "postgres", "zookeeper"):
             toolchain.cache_variables[f"MORTISE_WITH_{backend.upper()}"] = bool(
                 self.options.get_safe(f"with_{backend}"))
+        # The kit for authors of stores needs OpenSSL, which the package has for Redis.
+        toolchain.cache_variables["MORTISE_WITH_REMOTE"] = bool(self.options.with_redis)
         toolchain.generate()
 
     def build(self):

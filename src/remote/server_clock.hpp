@@ -3,6 +3,7 @@
 #pragma once
 
 #include <mortise/clock.hpp>
+#include <mortise/remote/server_time.hpp>
 
 #include "base/mutant.hpp"
 
@@ -12,9 +13,6 @@
 #include <cstdint>
 
 namespace mortise::remote {
-
-/// Microseconds since 1970, by the clock of a server.
-using ServerTime = std::chrono::microseconds;
 
 /// An estimate that is too late lets a copy of a request live that much longer. One that is too
 /// early costs a round trip: the server answers `void`, and its reply is the next reading.

@@ -11,7 +11,7 @@ shift
 
 marked=$(sed -nE \
     -e 's/.*\b(class|struct) (MORTISE_WARN_UNUSED )?MORTISE_API ([A-Za-z0-9_]+).*/\3/p' \
-    -e 's/.*\bMORTISE_API .*\b([a-z_0-9]+)\(.*/\1/p' "$root"/include/mortise/*.hpp | sort -u)
+    -e 's/.*\bMORTISE_API .*\b([a-z_0-9]+)\(.*/\1/p' "$root"/include/mortise/{,*/}*.hpp | sort -u)
 
 for library in "$@"; do
     symbols=$(nm -D --defined-only "$library" | awk '{print $NF}' | c++filt)

@@ -24,15 +24,15 @@ headers_for() { # <reader>...: the headers of these readers, by the table
 
 reached_from() { # <header>: the public headers that it includes, and itself
     "$compiler" -std=c++20 -I include -M -x c++ "include/mortise/$1.hpp" |
-        grep -oE 'include/mortise/[a-z_]+\.hpp' | sed -E 's|.*/||; s|\.hpp$||' | sort -u
+        grep -oE 'include/mortise/[a-z_/]+\.hpp' | sed -E 's|include/mortise/||; s|\.hpp$||' | sort -u
 }
 
 while read -r name; do
     complain "include/mortise/$name.hpp: $table does not say for whom it is"
-done < <(comm -13 <(headers_for user author store) <(find include/mortise -name '*.hpp' -printf '%f\n' | sed 's/\.hpp$//' | sort))
+done < <(comm -13 <(headers_for user author store kit) <(find include/mortise -name '*.hpp' -printf '%P\n' | sed 's/\.hpp$//' | sort))
 while read -r name; do
     complain "$table: there is no include/mortise/$name.hpp"
-done < <(comm -23 <(headers_for user author store) <(find include/mortise -name '*.hpp' -printf '%f\n' | sed 's/\.hpp$//' | sort))
+done < <(comm -23 <(headers_for user author store kit) <(find include/mortise -name '*.hpp' -printf '%P\n' | sed 's/\.hpp$//' | sort))
 
 from_mortise=$(reached_from mortise)
 while read -r name; do

@@ -10,6 +10,7 @@ vcpkg_check_features(OUT_FEATURE_OPTIONS feature_options
         redis      MORTISE_WITH_REDIS
         postgres   MORTISE_WITH_POSTGRES
         prometheus MORTISE_PROMETHEUS
+        remote     MORTISE_WITH_REMOTE
         tool       MORTISE_BUILD_TOOL)
 
 vcpkg_cmake_configure(

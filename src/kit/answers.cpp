@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: MIT
+// One connection carries answers and pushes in the order in which the server made them, and one
+// thread at a time reads them.
+#include "kit/answers.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace mortise::kit {
+namespace {
+
+using Kind = remote::Message::Kind;
+using Message = remote::Message;
+using remote::AttemptCourse;
+using remote::Purpose;
+
+// Another thread may complete it at this moment. Its result can be read only afterwards.
+void await_completion(const Acquisition& operation) {
+  while (!operation.done()) std::this_thread::yield();
+}
+
+Grant grant_of(const Acquisition::Request& request, const Message& message, Instant counted_from) {
+  return {.number = message.number,
+          .counted_from = counted_from,
+          .lease = std::min<std::chrono::nanoseconds>(request.lease, message.left)};
+}
+
+// @param was_lost an earlier copy of the request was, and may have ended the hold. If the server
+// has no such hold any more, another client may have the name since
+Released outcome_of(Kind answer, bool was_lost) noexcept {
+  if (answer == Kind::released) return Released::released;
+  if (!was_lost) return Released::was_lost;
+  return answer == Kind::released_before ? Released::released : Released::unknown;
+}
+
+bool is_number(std::uint64_t number) noexcept {
+  return number != 0 && number < core::grant_number_limit;
+}
+
+bool fits(const Call& call, const Message& message) {
+  switch (message.kind) {
+    case Kind::granted: return remote::is_of_attempt(call.why) && is_number(message.number);
+    case Kind::busy: return remote::is_of_attempt(call.why);
+    case Kind::queued: return call.why == Purpose::take && call.acquisition().request().wait;
+    case Kind::expired: return call.why == Purpose::take;
+    case Kind::released:
+    case Kind::released_before:
+    case Kind::absent: return remote::is_release(call.why);
+    case Kind::renewed:
+      return call.why == Purpose::renew && message.renewed.size() == call.renewal().items().size();
+    case Kind::holder: return call.why == Purpose::question;
+    case Kind::refused: return static_cast<bool>(message.why);
+    case Kind::greeting:
+    case Kind::handed_over: break;
+  }
+  return false;
+}
+
+}  // namespace
+
+void Answers::answered(const Call& call, const Message& message) {
+  if (!fits(call, message)) return nonsense(call);
+  if (message.kind == Kind::refused) {
+    Failure why = message.why;
+    why.text = parts_.destination.where + ": " + why.text;
+    return parts_.exchange.refused(call, why, remote::is_final(why));
+  }
+  if (message.kind == Kind::renewed) return renewed(call, message);
+  parts_.server.identity.time().read(call.asked, message.now, parts_.clock.now());
+  if (message.kind == Kind::holder) return asked(call, message);
+  if (remote::is_release(call.why)) return released(call, message);
+  about_attempt(call, message);
+}
+
+void Answers::about_attempt(const Call& call, const Message& message) {
+  executed(call.attempt(), message);
+  if (call.why == Purpose::look) return looked(call, message);
+  message.kind == Kind::granted ? granted(call, message) : not_granted(call, message);
+}
+
+// The server has executed a request for the attempt. A request that was void has done nothing, so
+// its answer shows no hold that a lost request took.
+void Answers::executed(const AttemptId& attempt, const Message& message) {
+  bool looks_later = message.kind == Kind::expired;
+  if (!looks_later) {
+    const std::lock_guard lock(parts_.mutex);
+    looks_later = parts_.attempts.executed(attempt, message.now, parts_.server.identity.clock(),
+                                           parts_.clock.now());
+  }
+  if (looks_later) parts_.polling.sooner();
+}
+
+// The attempt is decided. The server may have granted it again by a request that was lost, and no
+// client would know of that hold.
+void Answers::looked(const Call& call, const Message& message) {
+  if (message.kind == Kind::busy) {
+    return parts_.attempts.on(call.attempt(), [](auto& entry) { entry.course.settle(); });
+  }
+  const Acquisition& operation = call.acquisition();
+  await_completion(operation);
+  if (operation.grant().number == message.number) return;
+  parts_.exchange.give_back(operation.request(), message.number);
+}
+
+void Answers::granted(const Call& call, const Message& message) {
+  Acquisition& operation = call.acquisition();
+  const Acquisition::Request& request = operation.request();
+  const Grant grant = grant_of(request, message, call.asked);
+  {
+    const std::lock_guard lock(parts_.mutex);
+    parts_.attempts.held(request.attempt, grant.number, call.asked,
+                         grant.counted_from + grant.lease);
+  }
+  complete(operation, grant);
+}
+
+// The attempt may have ended in another way, or it took an earlier grant.
+void Answers::complete(Acquisition& operation, const Grant& grant) {
+  operation.granted(grant);
+  await_completion(operation);
+  const Grant& its = operation.grant();
+  if (its.number == grant.number) return;
+  parts_.attempts.on(operation.request().attempt, [&](auto& entry) {
+    entry.course.take(its.number, its.counted_from + its.lease);
+  });
+  parts_.exchange.give_back(operation.request(), grant.number);
+}
+
+void Answers::not_granted(const Call& call, const Message& message) {
+  Acquisition& operation = call.acquisition();
+  const Acquisition::Request& request = operation.request();
+  if (message.kind == Kind::queued) return waits(call, message);
+  if (call.why == Purpose::take && !is_given_up(request.attempt)) {
+    // Its answer was the next reading of the server's clock.
+    if (message.kind == Kind::expired) return parts_.exchange.ask(call.shared_acquisition());
+    // A server without a queue: the library asks again.
+    if (request.wait) return waits(call, message);
+  }
+  operation.busy(message.holder);
+  parts_.exchange.over(request.attempt);
+}
+
+bool Answers::is_given_up(const AttemptId& attempt) const {
+  const AttemptCourse::State state = parts_.attempts.ask(attempt, &AttemptCourse::state);
+  return state == AttemptCourse::State::cancelled || state == AttemptCourse::State::abandoned;
+}
+
+void Answers::waits(const Call& call, const Message& message) {
+  const std::shared_ptr<Acquisition> operation = call.shared_acquisition();
+  const remote::Reading reading{call.asked, message.now, parts_.server.identity.clock()};
+  const bool is_undecided = parts_.attempts.on(call.attempt(), [&](auto& entry) {
+    if (!entry.course.is_undecided()) return false;
+    entry.course.wait();
+    entry.part_of_store().reading = reading;
+    return true;
+  });
+  if (is_undecided) return operation->queued(message.holder);
+  // Its hold ended at the server before this request for it came. So it is in the queue again, and
+  // no caller waits for it.
+  if (message.kind == Kind::queued) parts_.exchange.abandon(operation);
+}
+
+// An attempt that waits has an answer that came before: its hold counts from that reading of the
+// server's clock.
+void Answers::handed_over(const Message& message) {
+  enum class Sense : std::uint8_t { unwanted, known, unreadable, decides };
+  std::shared_ptr<Acquisition> operation;
+  Grant grant;
+  const auto judge = [&](Attempts::Entry& entry) {
+    AttemptCourse& course = entry.course;
+    if (course.number() != 0) {
+      const bool is_known = course.grant(message.number, {}) == AttemptCourse::Meaning::known;
+      return is_known ? Sense::known : Sense::unwanted;
+    }
+    operation = entry.operation.lock();
+    if (!course.is_undecided() || !operation) return Sense::unwanted;
+    const Waiting& waiting = entry.part_of_store();
+    if (!waiting.reading || waiting.reading->clock != parts_.server.identity.clock()) {
+      return Sense::unreadable;
+    }
+    grant = grant_of(operation->request(), message, waiting.reading->not_later_than(message.now));
+    course.grant(grant.number, grant.counted_from + grant.lease);
+    return Sense::decides;
+  };
+  switch (parts_.attempts.on(message.attempt, judge)) {
+    case Sense::known: return;
+    case Sense::unreadable: return parts_.exchange.ask(operation);
+    case Sense::decides: complete(*operation, grant); return parts_.exchange.look(message.attempt);
+    case Sense::unwanted: break;
+  }
+  parts_.exchange.give_back({message.name, message.attempt, message.number, Mode::exclusive},
+                            message.left);
+}
+
+void Answers::released(const Call& call, const Message& message) {
+  Release& release = call.releasing();
+  const HoldId& hold = release.hold();
+  bool was_lost = false;
+  {
+    const std::lock_guard lock(parts_.mutex);
+    was_lost = parts_.attempts.released(hold.attempt, hold.number);
+  }
+  executed(hold.attempt, message);
+  parts_.exchange.look(hold.attempt);
+  release.answered(outcome_of(message.kind, was_lost));
+}
+
+void Answers::renewed(const Call& call, const Message& message) {
+  Renewal& renewal = call.renewal();
+  if (renewal.done()) return;
+  std::vector<Renewal::Item>& items = renewal.items();
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    items[i].answer = message.renewed[i];
+    items[i].counted_from = call.asked;
+    items[i].granted = items[i].lease;
+  }
+  parts_.attempts.renewed(items);
+  renewal.answered();
+}
+
+void Answers::asked(const Call& call, const Message& message) {
+  if (call.is_check) return static_cast<Check&>(*call.operation).answered();
+  call.inspection().answered(message.holder);
+}
+
+void Answers::nonsense(const Call& call) {
+  const Failure why(Errc::protocol,
+                    parts_.destination.where + ": the server sent an invalid answer");
+  parts_.exchange.misread(parts_.connection, call, why);
+  parts_.connection.drop(why);
+}
+
+}  // namespace mortise::kit

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+#include "kit/call_writer.hpp"
+
+#include "base/farewell.hpp"
+#include "base/scratch.hpp"
+
+#include <memory>
+
+namespace mortise::kit {
+
+using remote::Purpose;
+
+remote::LineState CallWriter::state_of(const Connection& line) const noexcept {
+  const Pipeline& pipeline = line.pipeline();
+  return {.connection = line.is_up() ? pipeline.generation() : 0, .has_room = pipeline.has_room()};
+}
+
+// First it wants the connection, because the reason needs memory.
+Failure CallWriter::want(Connection& line, bool now) {
+  line.want(now);
+  return parts_.server.why_down.get();
+}
+
+bool CallWriter::send(Connection& line, Call& call) {
+  call.left = {};
+  // If it is sent, it may be answered and gone.
+  const std::shared_ptr<Operation> operation = call.operation;
+  const bool takes = call.why == Purpose::take;
+  call.passage.generation = line.pipeline().generation();
+  // The lease counts from a moment before the request leaves.
+  if (call.asked == Instant{}) call.asked = parts_.clock.now();
+  const Instant asked = call.asked;
+  base::Scratch<struct RequestBytes> scratch;
+  write(scratch.text(), call);
+  const Pipeline::Sent sent = line.send(call, scratch.text());
+  // After it was sent, so that a call that never left is not in doubt.
+  if (takes && sent == Pipeline::Sent::sent) static_cast<Acquisition&>(*operation).sent(asked);
+  return sent != Pipeline::Sent::refused;
+}
+
+void CallWriter::write(std::string& bytes, Call& call) const {
+  const remote::Protocol& protocol = parts_.protocol;
+  switch (call.why) {
+    case Purpose::take: {
+      const Acquisition::Request& request = call.acquisition().request();
+      call.passage.void_after = remote::VoidMoment::after_that(
+          parts_.server.identity.time(), parts_.clock.now(), call.patience.usual);
+      return protocol.take(bytes, request, call.passage.void_after);
+    }
+    case Purpose::look:
+    case Purpose::undo:
+    case Purpose::cancel: return protocol.cancel(bytes, call.acquisition().request());
+    case Purpose::release:
+    case Purpose::give_back: return protocol.release(bytes, call.releasing().hold());
+    case Purpose::renew: return protocol.renew(bytes, call.renewal().items());
+    case Purpose::question:
+    case Purpose::hint:
+    case Purpose::route: break;
+  }
+  protocol.inspect(bytes,
+                   call.is_check ? std::string(remote::probed_name) : call.inspection().name());
+}
+
+void CallWriter::note_lost(const Connection& /*line*/, Call& call) noexcept {
+  if (call.left == Instant{}) return;
+  const Instant now = parts_.clock.now();
+  const std::uint64_t clock = parts_.server.identity.clock();
+  if (call.why == Purpose::take) {
+    parts_.attempts.request_lost(call.shared_acquisition(), {call.passage.void_after, clock, now},
+                                 remote::VoidMoment::look_at(call.left, call.patience.usual));
+  } else if (remote::is_of_attempt(call.why)) {
+    // A cancel takes nothing. But its answer may have named a hold.
+    parts_.attempts.request_lost(call.shared_acquisition(), {{}, clock, now}, now);
+  } else if (call.why == Purpose::release) {
+    parts_.attempts.release_lost(call.releasing().hold(), now);
+  }
+}
+
+// The next connection begins with what is wanted by then.
+void CallWriter::break_lines() noexcept {
+  parts_.connection.mark_broken();
+  base::without_memory([&] { parts_.connection.want(false); });
+}
+
+}  // namespace mortise::kit

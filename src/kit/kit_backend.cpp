@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+#include "kit/kit_backend.hpp"
+
+#include "base/farewell.hpp"
+
+#include <utility>
+
+namespace mortise::kit {
+
+KitBackend::KitBackend(Destination destination, std::unique_ptr<const remote::Protocol> protocol)
+    : protocol_(std::move(protocol)), destination_(std::move(destination)) {
+  destination_.where = protocol_->kind() + " " + destination_.address.text();
+}
+
+Capabilities KitBackend::capabilities() const {
+  Capabilities its = protocol_->capabilities();
+  its.shared_mode = its.permits = its.once = Support::no;
+  its.lists = its.queues = its.forces = Support::no;
+  return its;
+}
+
+void KitBackend::start(Host& host) {
+  client_ = std::make_unique<KitClient>(destination_, *protocol_, host);
+}
+
+bool KitBackend::open(Operation& operation) {
+  if (operation.done()) return false;
+  if (client_->begin()) return true;
+  operation.failed({Errc::closed, describe()});
+  return false;
+}
+
+void KitBackend::acquire(const std::shared_ptr<Acquisition>& operation) {
+  if (!open(*operation)) return;
+  if (operation->request().mode != Mode::exclusive) {
+    return operation->failed({Errc::unsupported, describe() + ": mode"});
+  }
+  client_->exchange().ask(operation);
+}
+
+void KitBackend::cancel(const std::shared_ptr<Acquisition>& operation) {
+  if (!open(*operation)) return;
+  if (!client_->attempts().cancelled(operation)) {
+    return operation->busy(operation->holder());  // the server was never asked
+  }
+  client_->exchange().submit(Call::cancel(operation, {}));
+}
+
+void KitBackend::renew(const std::shared_ptr<Renewal>& operation) {
+  if (open(*operation)) client_->exchange().submit(Call::renew(operation, {}));
+}
+
+void KitBackend::release(const std::shared_ptr<Release>& operation) {
+  if (!open(*operation)) return;
+  client_->exchange().submit(Call::release(operation, {}));
+  // Right behind: the server has handed the name over to the present waiters by then.
+  const std::shared_ptr<Acquisition>& successor = operation->successor();
+  if (successor && !successor->done()) client_->exchange().ask(successor);
+}
+
+void KitBackend::inspect(const std::shared_ptr<Inspection>& operation) {
+  if (open(*operation)) client_->exchange().submit(Call::inspect(operation, {}));
+}
+
+void KitBackend::check(const std::shared_ptr<Check>& operation) {
+  if (open(*operation)) client_->exchange().submit(Call::check(operation, {}));
+}
+
+void KitBackend::stop() noexcept {
+  if (!client_) return;
+  // Without memory for that, what is left ends with its lease.
+  base::without_memory([this] { client_->give_back_the_rest(); });
+  if (client_->close()) client_->end();
+}
+
+}  // namespace mortise::kit
