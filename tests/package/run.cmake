@@ -131,7 +131,7 @@ elseif(STEP STREQUAL "language")
     # The first error is ours, whichever header is first: of an older language, and of a library
     # without std::stop_token.
     file(WRITE "${WORK_DIR}/no_stop_token" "#include <version>\n#undef __cpp_lib_jthread\n")
-    file(GLOB headers "${SOURCE_DIR}/include/mortise/*.hpp")
+    file(GLOB_RECURSE headers "${SOURCE_DIR}/include/mortise/*.hpp")
     list(FILTER headers EXCLUDE REGEX "/version.hpp$") # macros only
     foreach(header IN LISTS headers)
         foreach(each IN ITEMS "-std=c++17|Mortise needs C..20: compile with -std=c..20"
@@ -156,7 +156,7 @@ elseif(STEP STREQUAL "build_type")
             "${CMAKE_COMMAND}" -B "${WORK_DIR}/${name}" "-DCMAKE_CXX_COMPILER=${CXX}"
             -D CMAKE_EXPORT_COMPILE_COMMANDS=ON
             -D MORTISE_WITH_REDIS=OFF -D MORTISE_WITH_ZOOKEEPER=OFF -D MORTISE_WITH_POSTGRES=OFF
-            -D MORTISE_PROMETHEUS=OFF -D MORTISE_BUILD_TESTS=OFF -D MORTISE_BUILD_BENCH=OFF
+            -D MORTISE_WITH_REMOTE=OFF -D MORTISE_PROMETHEUS=OFF -D MORTISE_BUILD_TESTS=OFF -D MORTISE_BUILD_BENCH=OFF
             -D MORTISE_BUILD_EXAMPLES=OFF -D MORTISE_BUILD_TOOL=OFF ${ARGN}
             OUTPUT_VARIABLE output COMMAND_ERROR_IS_FATAL ANY)
         set(output "${output}" PARENT_SCOPE)
@@ -243,6 +243,24 @@ elseif(STEP STREQUAL "contract")
     if(result EQUAL 0 OR NOT output MATCHES "FAILED  . Board/Fencing\\.")
         message(FATAL_ERROR "a token that does not grow was not found (${result}): ${output}")
     endif()
+
+elseif(STEP STREQUAL "remote")
+    # A store for a server of one's own, by the kit, alone with what is installed.
+    file(COPY "${SOURCE_DIR}/examples/own_server_store" DESTINATION "${WORK_DIR}")
+    run(${configure} -S "${WORK_DIR}/own_server_store")
+    run(${build} --target own_server_store)
+    execute_process(COMMAND "${WORK_DIR}/build/own_server_store"
+        OUTPUT_VARIABLE output COMMAND_ERROR_IS_FATAL ANY)
+    if(NOT output MATCHES "^held by till 1, token [1-9][0-9]*\n$")
+        message(FATAL_ERROR "the store printed '${output}'")
+    endif()
+
+elseif(STEP STREQUAL "contract_of_remote")
+    file(COPY "${SOURCE_DIR}/examples/own_server_store" DESTINATION "${WORK_DIR}")
+    run(${configure} -S "${WORK_DIR}/own_server_store"
+        -D CMAKE_UNITY_BUILD=ON -D CMAKE_UNITY_BUILD_BATCH_SIZE=8)
+    run(${build})
+    run(ctest --test-dir "${WORK_DIR}/build" --output-on-failure)
 
 elseif(STEP STREQUAL "exported_symbols")
     file(GLOB libraries "${PREFIX}/${LIBDIR}/libmortise*.so")

@@ -15,7 +15,7 @@
 namespace mortise::test {
 
 /// What is spoken through the proxy.
-enum class ProxyProtocol { redis, postgres, zookeeper };
+enum class ProxyProtocol { redis, postgres, zookeeper, lines };
 /// What a request is: of the time before the connection is up, an operation of a lock (EVAL and
 /// EVALSHA; a statement with parameters), the beginning of a subscription, or something else.
 enum class ProxyRequest { greeting, operation, subscription, other };

@@ -24,6 +24,7 @@ ProxyLink::Frames cutter(ProxyProtocol protocol, ProxyFrames::Of redis,
                          PostgresFrames::Of postgres) {
   if (protocol == ProxyProtocol::postgres) return PostgresFrames(postgres);
   if (protocol == ProxyProtocol::zookeeper) return ZooKeeperFrames();
+  if (protocol == ProxyProtocol::lines) return LineFrames();
   return ProxyFrames(redis);
 }
 
@@ -187,12 +188,14 @@ void ProxyLink::admit(Lane& lane, std::string frame) {
 std::string ProxyLink::command_of(std::string_view frame) const {
   if (protocol_ == ProxyProtocol::postgres) return {};  // has no names
   if (protocol_ == ProxyProtocol::zookeeper) return ZooKeeperFrames::command(frame);
+  if (protocol_ == ProxyProtocol::lines) return LineFrames::command(frame);
   return ProxyFrames::first_word(frame);
 }
 
 ProxyRequest ProxyLink::request_of(std::string_view frame) const {
   if (protocol_ == ProxyProtocol::postgres) return PostgresFrames::kind_of_request(frame);
   if (protocol_ == ProxyProtocol::zookeeper) return ZooKeeperFrames::kind_of_request(frame);
+  if (protocol_ == ProxyProtocol::lines) return LineFrames::kind_of_request(frame);
   const std::string name = ProxyFrames::first_word(frame);
   return is_script(name)    ? ProxyRequest::operation
          : subscribes(name) ? ProxyRequest::subscription
@@ -202,12 +205,14 @@ ProxyRequest ProxyLink::request_of(std::string_view frame) const {
 bool ProxyLink::is_push(std::string_view frame) const {
   if (protocol_ == ProxyProtocol::postgres) return PostgresFrames::is_push(frame);
   if (protocol_ == ProxyProtocol::zookeeper) return ZooKeeperFrames::is_push(frame);
+  if (protocol_ == ProxyProtocol::lines) return LineFrames::is_push(frame);
   return inbox_ && is_message(frame);
 }
 
 // Whether it answers no request, or none that is counted.
 bool ProxyLink::is_greeting(std::string_view frame) const {
   if (protocol_ == ProxyProtocol::zookeeper) return ZooKeeperFrames::is_greeting(frame);
+  if (protocol_ == ProxyProtocol::lines) return LineFrames::is_greeting(frame);
   return protocol_ == ProxyProtocol::postgres && PostgresFrames::is_greeting(frame);
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "base/unique_fd.hpp"
+#include "support/line_frames.hpp"
 #include "support/postgres_frames.hpp"
 #include "support/proxy_faults.hpp"
 #include "support/proxy_frames.hpp"
@@ -30,7 +31,7 @@ void reset_connection(int fd) noexcept;
 class ProxyLink {
  public:
   using Clock = std::chrono::steady_clock;
-  using Frames = std::variant<ProxyFrames, PostgresFrames, ZooKeeperFrames>;
+  using Frames = std::variant<ProxyFrames, PostgresFrames, ZooKeeperFrames, LineFrames>;
 
   /// @param server still connecting, or connected
   ProxyLink(base::UniqueFd client, base::UniqueFd server, ProxyNetwork& network,

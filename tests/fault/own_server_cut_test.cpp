@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+// Goal: with a store of mortise::remote, a broken connection costs no hold and leaves none, and a
+// request that arrives late changes nothing. Method: a proxy in front of the server of
+// examples/own_server_store cuts connections, or keeps their requests and delivers them later.
+#include <mortise/mortise.hpp>
+#include <mortise/remote/backend.hpp>
+
+#include "lines.hpp"
+#include "server.hpp"
+#include "support/eventually.hpp"
+#include "support/own_time.hpp"
+#include "support/proxy.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdint>
+#include <future>
+#include <memory>
+#include <string>
+#include <system_error>
+
+namespace mortise::fault {
+namespace {
+
+using namespace std::chrono_literals;
+using test::eventually;
+using test::patience;
+using test::Proxy;
+using Moment = Proxy::Moment;
+
+class OwnServerStore : public ::testing::Test {
+ protected:
+  [[nodiscard]] own::LockServer& server() { return server_; }
+  [[nodiscard]] Proxy& proxy() { return proxy_; }
+  /// A client whose connection stands.
+  [[nodiscard]] Client ready_client() {
+    Client client(remote::backend("127.0.0.1:" + std::to_string(proxy_.port()),
+                                  std::make_unique<own::Lines>()));
+    client.check(patience);
+    return client;
+  }
+  void expect_free(const std::string& name) {
+    Client other = ready_client();
+    Lock lock = other.make_lock(name);
+    EXPECT_TRUE(eventually([&] { return lock.try_lock(); }, 2s)) << "a hold is left behind";
+    lock.unlock();
+    EXPECT_EQ(server_.waiters(), 0U);
+  }
+  /// Delivers the requests that the proxy has kept. Returns when the server has executed them.
+  void deliver() {
+    ASSERT_GT(proxy_.held(), 0U);
+    const std::uint64_t before = server_.requests();
+    const std::size_t sent = proxy_.release_held();
+    ASSERT_TRUE(eventually([&] { return server_.requests() >= before + sent; }));
+  }
+
+ private:
+  static Proxy::Options of_lines() {
+    Proxy::Options options;
+    options.protocol = test::ProxyProtocol::lines;
+    return options;
+  }
+
+  own::LockServer server_;
+  Proxy proxy_{server_.port(), of_lines()};
+};
+
+// Promise: S5
+TEST_F(OwnServerStore, ACutConnectionCostsNoHoldAndLeavesNone) {
+  Client mine = ready_client();
+  Lock lock = mine.make_lock("a", {.lease = 20s});
+  for (const std::string command : {"TAKE", "RELEASE"}) {
+    for (const Moment moment : {Moment::request, Moment::reply}) {
+      proxy().cut_at(1, moment, command);
+      ASSERT_TRUE(lock.try_lock_for(patience)) << command;
+      EXPECT_EQ(lock.release(), Released::released) << command;
+      EXPECT_FALSE(proxy().cut_is_ahead()) << command;
+      expect_free("a");
+    }
+  }
+}
+
+TEST_F(OwnServerStore, ACutConnectionCostsNoRenewal) {
+  Client mine = ready_client();
+  for (const Moment moment : {Moment::request, Moment::reply}) {
+    Lock lock = mine.make_lock("a", {.lease = 2s});
+    ASSERT_TRUE(lock.try_lock_for(patience));
+    proxy().cut_at(1, moment, "RENEW");
+    ASSERT_TRUE(eventually([&] { return !proxy().cut_is_ahead(); }));
+    const std::uint64_t renewals = proxy().commands("RENEW");
+    EXPECT_TRUE(eventually([&] { return proxy().commands("RENEW") > renewals; }));
+    EXPECT_EQ(lock.release(), Released::released);
+  }
+}
+
+TEST_F(OwnServerStore, ACancelledWaiterLeavesTheQueueAlthoughTheConnectionIsCut) {
+  Client other = ready_client();
+  Lock theirs = other.make_lock("a");
+  theirs.lock();
+  Client mine = ready_client();
+  Lock lock = mine.make_lock("a");
+  for (const Moment moment : {Moment::request, Moment::reply}) {
+    proxy().cut_at(1, moment, "CANCEL");
+    EXPECT_FALSE(lock.try_lock_for(100ms));
+    EXPECT_TRUE(eventually([&] { return server().waiters() == 0; }));
+    EXPECT_TRUE(eventually([&] { return !proxy().cut_is_ahead(); }));
+  }
+  EXPECT_EQ(theirs.release(), Released::released);
+  expect_free("a");
+}
+
+// Promise: S5
+TEST_F(OwnServerStore, ATakeThatArrivesAfterItsReleaseTakesNothing) {
+  Client mine = ready_client();
+  proxy().hold_requests(true);
+  // The client waits for a sixth of the lease, and then asks on another connection.
+  Lock lock = mine.make_lock("a", {.lease = 3s});
+  ASSERT_TRUE(lock.try_lock_for(patience));
+  EXPECT_EQ(lock.release(), Released::released);
+  deliver();
+  Client other = ready_client();
+  Lock theirs = other.make_lock("a");
+  EXPECT_TRUE(eventually([&] { return theirs.try_lock(); }, 1s)) << "the copy has taken the lock";
+  theirs.unlock();
+}
+
+// Promise: S5
+TEST_F(OwnServerStore, ATakeInDoubtLeavesNothing) {
+  Client mine = ready_client();
+  proxy().hold_requests(true);
+  // So long that only the client itself can end what a copy took.
+  Lock lock = mine.make_lock("a", {.lease = 60s});
+  std::error_code error;
+  EXPECT_FALSE(lock.try_lock_for(50ms, error));
+  EXPECT_EQ(error, Errc::in_doubt) << error.message();
+  const std::uint64_t before = server().requests();
+  ASSERT_TRUE(eventually([&] { return server().requests() > before; })) << "it is not taken back";
+  deliver();
+  Client other = ready_client();
+  Lock theirs = other.make_lock("a");
+  EXPECT_TRUE(eventually([&] { return theirs.try_lock(); }, 5s)) << "the copy has taken the lock";
+  theirs.unlock();
+}
+
+TEST_F(OwnServerStore, AWaiterWhoseConnectionIsCutWaitsAgain) {
+  Client other = ready_client();
+  Lock theirs = other.make_lock("a");
+  theirs.lock();
+  Client mine = ready_client();
+  const std::uint64_t before = proxy().commands("TAKE");
+  auto served = std::async(std::launch::async, [&] {
+    Lock lock = mine.make_lock("a");
+    const bool is_held = lock.try_lock_for(patience);
+    if (is_held) lock.unlock();
+    return is_held;
+  });
+  ASSERT_TRUE(eventually([&] { return server().waiters() == 1; }));
+  proxy().cut_all();
+  // Its next take comes on the next connection, and not only with its next question.
+  EXPECT_TRUE(
+      eventually([&] { return server().waiters() == 1 && proxy().commands("TAKE") > before + 1; }));
+  EXPECT_EQ(theirs.release(), Released::released);
+  EXPECT_TRUE(served.get());
+  expect_free("a");
+}
+
+}  // namespace
+}  // namespace mortise::fault
