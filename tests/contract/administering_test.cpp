@@ -126,6 +126,7 @@ MORTISE_TEST(Administering, ListsNamesOfAnyBytesByAnyPrefix, Quality::lists) {
 
 // A thousand names are held all the while; others come and go, before and behind them and between.
 MORTISE_TEST(Administering, PagesMissNoNameThatIsHeldThroughout, Quality::lists) {
+  have_long_leases();
   Client one = client();
   Client asking = client();
   std::deque<Lock> locks;
