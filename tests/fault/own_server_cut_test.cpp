@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Goal: with a store of mortise::remote, a broken connection costs no hold and leaves none, and a
 // request that arrives late changes nothing. Method: a proxy in front of the server of
-// examples/own_server_store cuts connections, or keeps their requests and delivers them later.
+// examples/own_server_store cuts connections, replaces answers, or keeps requests and delivers them
+// later.
 #include <mortise/mortise.hpp>
 #include <mortise/remote/backend.hpp>
 
@@ -141,6 +142,19 @@ TEST_F(OwnServerStore, ATakeInDoubtLeavesNothing) {
   Lock theirs = other.make_lock("a");
   EXPECT_TRUE(eventually([&] { return theirs.try_lock(); }, 5s)) << "the copy has taken the lock";
   theirs.unlock();
+}
+
+TEST_F(OwnServerStore, AnAnswerThatMakesNoSenseFailsTheCallAndLeavesNoHold) {
+  Client mine = ready_client();
+  Lock lock = mine.make_lock("a", {.lease = 60s});
+  // No line of the protocol, an answer to another request, and a grant without a number.
+  for (const std::string answer : {"nonsense\n", "absent 1\n", "granted 1 0 1000000\n"}) {
+    proxy().garbage(answer, Proxy::Replies::scripts);
+    std::error_code error;
+    EXPECT_FALSE(lock.try_lock_for(patience, error)) << answer;
+    EXPECT_EQ(error, Errc::protocol) << answer << error.message();
+    expect_free("a");
+  }
 }
 
 TEST_F(OwnServerStore, AWaiterWhoseConnectionIsCutWaitsAgain) {
