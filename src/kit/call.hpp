@@ -25,8 +25,9 @@ struct Call {
   };
   /// The connection that its bytes are for.
   struct Passage {
-    std::uint64_t generation = 0;     ///< see remote::UnderWay
-    remote::ServerTime void_after{};  ///< the call takes nothing after this moment of the server
+    std::uint64_t generation = 0;        ///< see remote::UnderWay
+    remote::ServerTime void_after{};     ///< the call takes nothing after this moment of the server
+    std::chrono::nanoseconds void_in{};  ///< ... which is that long after it left
   };
 
   remote::Purpose why = remote::Purpose::question;

@@ -31,6 +31,7 @@ bool CallWriter::send(Connection& line, Call& call) {
   if (call.asked == Instant{}) call.asked = parts_.clock.now();
   const Instant asked = call.asked;
   base::Scratch<struct RequestBytes> scratch;
+  call.passage.void_in = line.pipeline().time_for(call.patience);
   write(scratch.text(), call);
   const Pipeline::Sent sent = line.send(call, scratch.text());
   // After it was sent, so that a call that never left is not in doubt.
@@ -44,7 +45,7 @@ void CallWriter::write(std::string& bytes, Call& call) const {
     case Purpose::take: {
       const Acquisition::Request& request = call.acquisition().request();
       call.passage.void_after = remote::VoidMoment::after_that(
-          parts_.server.identity.time(), parts_.clock.now(), call.patience.usual);
+          parts_.server.identity.time(), parts_.clock.now(), call.passage.void_in);
       return protocol.take(bytes, request, call.passage.void_after);
     }
     case Purpose::look:
@@ -66,8 +67,12 @@ void CallWriter::note_lost(const Connection& /*line*/, Call& call) noexcept {
   const Instant now = parts_.clock.now();
   const std::uint64_t clock = parts_.server.identity.clock();
   if (call.why == Purpose::take) {
-    parts_.attempts.request_lost(call.shared_acquisition(), {call.passage.void_after, clock, now},
-                                 remote::VoidMoment::look_at(call.left, call.patience.usual));
+    parts_.attempts.request_lost(call.shared_acquisition(),
+                                 {.after = call.passage.void_after,
+                                  .clock = clock,
+                                  .noted = now,
+                                  .lasts = remote::VoidMoment::lasts_for(call.passage.void_in)},
+                                 remote::VoidMoment::look_at(call.left, call.passage.void_in));
   } else if (remote::is_of_attempt(call.why)) {
     // A cancel takes nothing. But its answer may have named a hold.
     parts_.attempts.request_lost(call.shared_acquisition(), {{}, clock, now}, now);

@@ -21,7 +21,7 @@ Pipeline::Sending Pipeline::send(Call& call, std::string_view bytes) {
     call.left = clock_.now();
     if (call.asked == Instant{}) call.asked = call.left;
     if (call.since == Instant{}) call.since = call.asked;
-    call.deadline = call.left + round_trip_.time(call.patience.usual, call.patience.longest);
+    call.deadline = call.left + time_for(call.patience);
     place = calls_.add(std::move(call));
     note();
     stream = bytes_.begin(clock_);

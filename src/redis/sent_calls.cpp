@@ -52,7 +52,6 @@ Instant SentCalls::read(Clock& clock) noexcept {
   if (calls_.empty() && call.kind == Call::Kind::release) return {};
   const Instant now = clock.now();
   round_trip_.answered(call.left, now);
-  note_time();
   return now;
 }
 

@@ -11,7 +11,6 @@
 #include "remote/timer.hpp"
 #include "remote/under_way.hpp"
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -44,8 +43,7 @@ class SentCalls {
   /// @return the time that a call has for its answer if it leaves now. See `RoundTrip::time()`.
   [[nodiscard]] std::chrono::nanoseconds time_for(std::chrono::nanoseconds shortest,
                                                   std::chrono::nanoseconds longest) const noexcept {
-    const std::chrono::nanoseconds usual(usual_.load(std::memory_order_relaxed));
-    return std::clamp(usual, shortest, std::max(shortest, longest));
+    return round_trip_.time(shortest, longest);
   }
   /// @return the scripts that were sent whole.
   [[nodiscard]] LoadedScripts& loaded() noexcept { return loaded_; }
@@ -68,10 +66,7 @@ class SentCalls {
   /// The first request of a connection leaves.
   void begin(Instant now) noexcept { round_trip_.begin(now); }
   /// It was answered.
-  void begun(Instant now) noexcept {
-    round_trip_.begun(now);
-    note_time();
-  }
+  void begun(Instant now) noexcept { round_trip_.begun(now); }
   /// @return true if the oldest call is too late.
   [[nodiscard]] bool is_late(Instant now) const noexcept { return dead_at() <= now; }
 
@@ -97,14 +92,9 @@ class SentCalls {
 
  private:
   [[nodiscard]] Instant dead_at() const noexcept;
-  void note_time() noexcept {
-    usual_.store(round_trip_.time({}, std::chrono::nanoseconds::max()).count(),
-                 std::memory_order_relaxed);
-  }
 
   UnderWay calls_;
   remote::RoundTrip round_trip_;
-  std::atomic<std::chrono::nanoseconds::rep> usual_{0};  // the time of a call without bounds
   LoadedScripts loaded_;
   std::atomic<std::size_t> count_{0};
   remote::Moment due_;

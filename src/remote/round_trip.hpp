@@ -5,13 +5,14 @@
 #include <mortise/clock.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 
 namespace mortise::remote {
 
 /// Estimates the round trip of one connection, as TCP does (RFC 6298). A fixed time would break
 /// each connection whose round trip is longer, and no request on it would ever be answered.
-/// @thread_safety one thread at a time
+/// @thread_safety one thread at a time, except for `time()`
 class RoundTrip {
  public:
   /// The first request of a connection is about to leave.
@@ -21,6 +22,7 @@ class RoundTrip {
     mean_ = now - heard_at_;
     deviation_ = mean_ / 2;
     heard_at_ = now;
+    note();
   }
   /// A request was answered that left at that moment.
   void answered(Instant left, Instant now) noexcept {
@@ -28,6 +30,7 @@ class RoundTrip {
     heard_at_ = now;
     deviation_ += (std::chrono::abs(took - mean_) - deviation_) / 4;
     mean_ += (took - mean_) / 8;
+    note();
   }
   /// A connection that delivers is alive, even if its oldest request is late.
   /// @param deadline of that request, which left at that moment
@@ -37,16 +40,23 @@ class RoundTrip {
   }
   /// @param shortest the time of a request if answers come quickly
   /// @param longest the time that it may have at most
-  /// @return the time after which an unanswered request counts as lost.
+  /// @return the time after which a request that leaves now counts as lost without an answer.
+  /// @thread_safety any thread
   [[nodiscard]] std::chrono::nanoseconds time(std::chrono::nanoseconds shortest,
                                               std::chrono::nanoseconds longest) const noexcept {
-    return std::clamp(mean_ + 4 * deviation_, shortest, std::max(shortest, longest));
+    const std::chrono::nanoseconds usual(usual_.load(std::memory_order_relaxed));
+    return std::clamp(usual, shortest, std::max(shortest, longest));
   }
 
  private:
+  void note() noexcept {
+    usual_.store((mean_ + 4 * deviation_).count(), std::memory_order_relaxed);
+  }
+
   Instant heard_at_{};  // the last answer was read then
   std::chrono::nanoseconds mean_{};
   std::chrono::nanoseconds deviation_{};
+  std::atomic<std::chrono::nanoseconds::rep> usual_{0};
 };
 
 }  // namespace mortise::remote

@@ -157,6 +157,18 @@ TEST_F(OwnServerStore, AnAnswerThatMakesNoSenseFailsTheCallAndLeavesNoHold) {
   }
 }
 
+// The server ignores a take after a moment of its clock. Here a request takes longer than a second
+// to arrive, and the connection still counts as good. (A new one is given two seconds in all.)
+// Promise: L7
+TEST_F(OwnServerStore, ALockIsTakenByRequestsThatArriveLate) {
+  proxy().delay(850ms, 850ms);
+  Client mine = ready_client();
+  proxy().delay(1'500ms, 1'500ms);
+  Lock lock = mine.make_lock("a", {.lease = 30s});
+  EXPECT_TRUE(lock.try_lock_for(patience));
+  proxy().delay(0ms, 0ms);
+}
+
 TEST_F(OwnServerStore, AWaiterWhoseConnectionIsCutWaitsAgain) {
   Client other = ready_client();
   Lock theirs = other.make_lock("a");
