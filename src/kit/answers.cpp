@@ -105,7 +105,7 @@ void Answers::looked(const Call& call, const Message& message) {
   const Acquisition& operation = call.acquisition();
   await_completion(operation);
   if (operation.grant().number == message.number) return;
-  parts_.exchange.give_back(operation.request(), message.number);
+  remote::give_back(parts_.exchange, operation.request(), message.number);
 }
 
 void Answers::granted(const Call& call, const Message& message) {
@@ -129,7 +129,7 @@ void Answers::complete(Acquisition& operation, const Grant& grant) {
   parts_.attempts.on(operation.request().attempt, [&](auto& entry) {
     entry.course.take(its.number, its.counted_from + its.lease);
   });
-  parts_.exchange.give_back(operation.request(), grant.number);
+  remote::give_back(parts_.exchange, operation.request(), grant.number);
 }
 
 void Answers::not_granted(const Call& call, const Message& message) {
@@ -194,8 +194,9 @@ void Answers::handed_over(const Message& message) {
     case Sense::decides: complete(*operation, grant); return parts_.exchange.look(message.attempt);
     case Sense::unwanted: break;
   }
-  parts_.exchange.give_back({message.name, message.attempt, message.number, Mode::exclusive},
-                            message.left);
+  parts_.exchange.give_back(
+      Release::undo({message.name, message.attempt, message.number, Mode::exclusive}),
+      message.left);
 }
 
 void Answers::released(const Call& call, const Message& message) {

@@ -43,9 +43,9 @@ class KitClient final : public remote::Polling, private ConnectionUser {
   // remote::Polling
   void attach_all() override;
   void detach_all() noexcept override;
-  void hurry() override { exchange_.hurry(); }
+  void hurry() override { remote::hurry(exchange_, attempts_, clock_.now()); }
   [[nodiscard]] bool is_any_pending(Instant in_time) override {
-    return exchange_.is_any_pending(in_time);
+    return remote::is_any_pending(exchange_, attempts_, clock_.now(), in_time);
   }
   void add_sources(std::vector<Source*>& sources) override { sources.push_back(&connection_); }
   // ConnectionUser

@@ -112,7 +112,7 @@ void Grants::granted(const Call& call, const Answer& answer) {
   if (parts_.attempts.next_look() != never) parts_.polling->sooner();
   if (base::mutant("postgres.keep_grant_of_ended_call")) return;
   if (operation.grant().number != answer.number)
-    parts_.exchange->give_back(operation.request(), answer.number);
+    remote::give_back(*parts_.exchange, operation.request(), answer.number);
 }
 
 // A late answer never grants: only the answer to a later request does. If no caller wants the hold
@@ -124,7 +124,7 @@ void Grants::answered_late(const Call& call, const Answer& answer) {
   if (!operation.done()) return parts_.ask(call.shared_acquisition());
   // If it was cancelled, the repeated cancel would find the hold as well, only later.
   if (is_granted && operation.grant().number != answer.number) {
-    parts_.exchange->give_back(operation.request(), answer.number);
+    remote::give_back(*parts_.exchange, operation.request(), answer.number);
   }
 }
 

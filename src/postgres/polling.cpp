@@ -29,8 +29,9 @@ void Polling::detach_all() noexcept {
 bool Polling::is_any_pending(Instant in_time) {
   // Only this client notifies the waiters of other clients of a name that it has just freed. If the
   // request has left, the server executes it without this client, however long its NOTIFY takes.
-  return parts_.exchange->is_any_pending(in_time) || parts_.attempts.any_taken_back() ||
-         (parts_.bell.keeps_some() && parts_.pool->up()) || parts_.pool->delays_close();
+  return remote::is_any_pending(*parts_.exchange, parts_.attempts, parts_.now(), in_time) ||
+         parts_.attempts.any_taken_back() || (parts_.bell.keeps_some() && parts_.pool->up()) ||
+         parts_.pool->delays_close();
 }
 
 void Polling::add_sources(std::vector<Source*>& sources) {

@@ -40,7 +40,7 @@ class Polling final : public remote::Polling {
   // remote::Polling
   void attach_all() override { parts_.host.attach(names_); }
   void detach_all() noexcept override;
-  void hurry() override { parts_.exchange->hurry(); }
+  void hurry() override { remote::hurry(*parts_.exchange, parts_.attempts, parts_.now()); }
   [[nodiscard]] bool is_any_pending(Instant in_time) override;
   void add_sources(std::vector<Source*>& sources) override;
 

@@ -151,14 +151,14 @@ void Answers::look(Server& server, const Call& call, const Answer& answer) {
     if (number == answer.number) {
       grants_.answered(server, call.shared_acquisition(), call.asked, answer);
     } else if (number != 0) {
-      parts_.exchange->give_back(operation.request(), answer.number);
+      remote::give_back(*parts_.exchange, operation.request(), answer.number);
     }
     return;
   }
   // It is decided, but another thread may be completing it at this moment.
   while (!operation.done()) std::this_thread::yield();
   if (operation.grant().number == answer.number) return;
-  parts_.exchange->give_back(operation.request(), answer.number);
+  remote::give_back(*parts_.exchange, operation.request(), answer.number);
 }
 
 void Answers::places(Server& server, const Call& call, const Reply& reply) {

@@ -114,7 +114,7 @@ void Grants::tell_granted(Acquisition& operation, const Grant& grant, std::uint6
   if (operation.grant().number == grant.number) {
     if (beside != nullptr) begins_to_hold(request, grant.number);
   } else {
-    parts_.exchange->give_back(request, grant.number);
+    remote::give_back(*parts_.exchange, request, grant.number);
   }
 }
 
@@ -211,8 +211,8 @@ void Grants::tell_believed(const std::shared_ptr<Acquisition>& operation, const 
   base::OneByOne each;
   if (operation->grant().number != push.number) {
     each([&] {
-      parts_.exchange->give_back({request.name, push.attempt, push.number, request.mode},
-                                 push.lease);
+      parts_.exchange->give_back(
+          Release::undo({request.name, push.attempt, push.number, request.mode}), push.lease);
     });
   } else if (beside != nullptr) {
     each([&] { begins_to_hold(request, push.number); });

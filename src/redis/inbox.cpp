@@ -74,8 +74,9 @@ void Inbox::granted(Server& server, Push push) {
     case Attempts::Verdict::Kind::unwanted: break;
   }
   if (std::optional<Named> named = named_by(parts_.settings.prefix, push.key)) {
-    parts_.exchange->give_back({std::move(named->name), push.attempt, push.number, named->mode},
-                               push.lease);
+    parts_.exchange->give_back(
+        Release::undo({std::move(named->name), push.attempt, push.number, named->mode}),
+        push.lease);
   }
 }
 

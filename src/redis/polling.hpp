@@ -29,9 +29,9 @@ class Polling final : public remote::Polling {
   void ready(short events, Instant now) override;
   // remote::Polling
   void attach_all() override;
-  void hurry() override { parts_.exchange->hurry(); }
+  void hurry() override { remote::hurry(*parts_.exchange, parts_.attempts, parts_.now()); }
   [[nodiscard]] bool is_any_pending(Instant in_time) override {
-    return parts_.exchange->is_any_pending(in_time);
+    return remote::is_any_pending(*parts_.exchange, parts_.attempts, parts_.now(), in_time);
   }
   void add_sources(std::vector<Source*>& sources) override;
 

@@ -69,6 +69,41 @@ void fail_look(Courses& courses, const AttemptId& attempt) {
   courses.on(attempt, [](auto& entry) { entry.course.lost().fail_look(); });
 }
 
+/// If there is no memory to send the call, it counts as lost with its connection.
+/// @return as Exchange::Store::send()
+template <class Store, class Line, class Call>
+[[nodiscard]] bool send_by(Store& store, Line& line, Call& call) {
+  try {
+    return store.send(line, call);
+  } catch (const std::exception&) {
+    store.note_lost(line, call);
+    throw;
+  }
+}
+
+/// Releases the hold with that number, which no caller has.
+template <class Exchange>
+void give_back(Exchange& exchange, const Acquisition::Request& request, std::uint64_t number) {
+  exchange.give_back(Release::undo({request.name, request.attempt, number, request.mode}),
+                     request.lease);
+}
+
+/// close() begins: looks now, even if a lost request may still arrive. The client cannot take back
+/// a hold that a request takes after the end.
+template <class Exchange, class Courses>
+void hurry(Exchange& exchange, Courses& courses, Instant now) {
+  courses.hurry(now);
+  exchange.look(now, true);
+}
+
+/// @param until a look that is due later gets no answer before the end
+/// @return true if the client has something to take back or to give back that no caller waits for
+template <class Exchange, class Courses>
+[[nodiscard]] bool is_any_pending(Exchange& exchange, const Courses& courses, Instant now,
+                                  Instant until) {
+  return courses.is_any_pending(now, until) || exchange.waiting().is_any_awaited();
+}
+
 template <class Call>
 [[nodiscard]] std::list<Call> alone(Call call) {
   std::list<Call> calls;
@@ -182,7 +217,7 @@ class Exchange {
         return;
       }
       try {
-        if (send(line, call)) return;
+        if (send_by(store_, line, call)) return;
       } catch (const std::exception&) {
         has_memory = false;
       }
@@ -247,13 +282,6 @@ class Exchange {
     if (is_closed_.load()) return hold->failed({Errc::closed, std::string()});
     waiting_.await(hold);
     submit(Call::give_back(hold, lease, clock_->now()));
-  }
-  void give_back(HoldId hold, std::chrono::nanoseconds lease) {
-    give_back(Release::undo(std::move(hold)), lease);
-  }
-  /// The same of the hold that an attempt was granted by that number.
-  void give_back(const Acquisition::Request& request, std::uint64_t number) {
-    give_back({request.name, request.attempt, number, request.mode}, request.lease);
   }
   /// Its operation is complete, and the server has nothing of it by an answer. But an earlier
   /// request, which was lost, may have taken a hold.
@@ -329,7 +357,7 @@ class Exchange {
       call.asked = {};
       // The store may read the operation after its answer has come, when the caller has left.
       const std::shared_ptr<Operation> operation = call.operation;
-      if (!send(line, call)) put(std::move(one));
+      if (!send_by(store_, line, call)) put(std::move(one));
     };
     for (;;) {
       const LineState state = store_.state_of(line);
@@ -410,18 +438,6 @@ class Exchange {
     send_again(waiting_.take_due(now));
     look(now, false);
   }
-  /// close() begins: looks now, even if a lost request may still arrive. The client
-  /// cannot take back a hold that a request takes after the end.
-  void hurry() {
-    const Instant now = clock_->now();
-    courses_.hurry(now);
-    look(now, true);
-  }
-  /// @param until a look that is due later gets no answer before the end
-  /// @return true if the client has something to take back or to give back that no caller waits for
-  [[nodiscard]] bool is_any_pending(Instant until) const {
-    return courses_.is_any_pending(clock_->now(), until) || waiting_.is_any_awaited();
-  }
   /// @return what is not sent any more. Call it again when the lines have ended.
   [[nodiscard]] Calls close() noexcept {
     is_closed_.store(true);
@@ -432,15 +448,6 @@ class Exchange {
   // No caller repeats it: the client does, after this time.
   static constexpr std::chrono::milliseconds after_a_refusal{500};
 
-  /// If there is no memory to send it, the call counts as lost with its connection.
-  [[nodiscard]] bool send(Line& line, Call& call) {
-    try {
-      return store_.send(line, call);
-    } catch (const std::exception&) {
-      store_.note_lost(line, call);
-      throw;
-    }
-  }
   /// Does that with each call. @return false: memory failed; the other calls are kept
   template <class Work>
   bool each(Calls calls, Work work) noexcept {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The sources of a client of a store, which the library polls from the first request to close(). One
-// alarm is for all moments at which the client has to do something by itself; the others are the
-// connections. And how long close() waits for the servers.
+// The sources of a client of a store, which the library polls from the first request to close().
+// One alarm is for all moments at which the client has to do something by itself; the others are
+// the connections. And how long close() waits for the servers.
 #pragma once
 
 #include <mortise/backend.hpp>
