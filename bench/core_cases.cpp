@@ -152,19 +152,19 @@ void add_crowd_cases(Cases& cases) {
   for (const Kind& kind : {Kind{"hand_over", &test::Crowd::hand_over, mortise::Mode::exclusive},
                            Kind{"cancel", &test::Crowd::cancel, mortise::Mode::exclusive},
                            Kind{"share", &test::Crowd::share, mortise::Mode::shared}}) {
-    const std::string name = std::string("core/") + kind.name + "_among_";
+    const std::string group = std::string("core/") + kind.name + "_among_";
     const auto among = [kind](std::size_t callers) -> Measure {
       return [kind, callers](Mode) { return step_in_a_crowd(kind.step, callers, kind.mode); };
     };
     for (const std::size_t callers : {100, 1'000, 10'000, 100'000}) {
       add(cases, {Mode::same},
-          {.name = name + std::to_string(callers),
+          {.name = group + std::to_string(callers),
            .unit = "us",
            .ours = among(callers),
            .goal = 5});
     }
     add(cases, {Mode::same},
-        {.name = name + "100000_beside_100",
+        {.name = group + "100000_beside_100",
          .unit = "us",
          .ours = among(100'000),
          .floor = among(100),

@@ -4,12 +4,13 @@
 
 #include "core/name_state.hpp"
 
-#include <cassert>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <limits>
 #include <memory>
+#include <stdexcept>
 
 namespace mortise::test {
 
@@ -31,7 +32,7 @@ class Crowd {
   void hand_over() {
     core::Waiter& holder = next_caller();
     const auto departure = state_.unlock(holder.owner, now_, turn_);
-    assert(departure.exit == core::NameState::Exit::passed);
+    if (departure.exit != core::NameState::Exit::passed) throw std::logic_error("not passed on");
     while (state_.reenter_waiter() != nullptr) {
     }
     enter(holder);
