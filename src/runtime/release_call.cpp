@@ -192,8 +192,11 @@ ReleaseCall::Action ReleaseCall::look() noexcept {
 }
 
 ReleaseCall::Action ReleaseCall::settle() noexcept {
+  using By = Machine::Answered::By;
   Machine::Answered event = request_.answer();
-  event.lease_stands = ended_ && ended_->lease.valid_for(client().now()) > core::Nanos(0);
+  // The clock is read only if the answer depends on it.
+  event.lease_stands = event.by == By::was_lost && ended_ &&
+                       ended_->lease.valid_for(client().now()) > core::Nanos(0);
   const Action next = machine_.step(event);
   note_failure(event);
   // A request without an answer in time is repeated, and writes the outcome then.
