@@ -34,8 +34,7 @@ ReleaseCall::ReleaseCall(Slot& slot, const Unlock& what) noexcept
     : slot_(slot),
       what_{what.owner.or_this_thread(), what.mode, what.by, what.ending},
       machine_(plan_of(what.ending)),
-      after_(slot),
-      request_(slot.client()) {}
+      after_(slot) {}
 
 ClientState& ReleaseCall::client() const noexcept { return slot_.client(); }
 
@@ -56,7 +55,7 @@ bool ReleaseCall::advance() noexcept {
 }
 
 void ReleaseCall::sleep(core::Nanos at_most) noexcept {
-  request_.wait(std::min(sleeps_for(), at_most));
+  request_->wait(std::min(sleeps_for(), at_most));
 }
 
 ReleaseCall::Action ReleaseCall::carry_out(Do what) noexcept {
@@ -65,7 +64,7 @@ ReleaseCall::Action ReleaseCall::carry_out(Do what) noexcept {
     case Do::release: return release();
     case Do::keep: return keep();
     case Do::confirm: return confirm();
-    case Do::repeat: request_.repeat(); return look();
+    case Do::repeat: request_->repeat(); return look();
     case Do::await: return look();
     case Do::settle: return settle();
     case Do::entrust: return entrust();
@@ -128,14 +127,15 @@ void ReleaseCall::look_after_readers_locked(Instant now) noexcept {
 
 ReleaseCall::Action ReleaseCall::release() noexcept {
   std::shared_ptr<Attempt> yielded;
+  request_.emplace(client());
   try {
     const HoldId hold = slot_.hold_id(*ended_);
     if (slot_.key) {
-      request_.send(std::make_shared<Release>(
+      request_->send(std::make_shared<Release>(
           hold, what_.ending != nullptr ? what_.ending->conclusion : nullptr));
     } else {
       if (seen_.successor) yielded = slot_.new_attempt(*seen_.successor, true);
-      request_.send(std::make_shared<Release>(hold, yielded));
+      request_->send(std::make_shared<Release>(hold, yielded));
     }
   } catch (const std::exception&) {
     // The hold ends with its lease; the waiters here must not wait for its release.
@@ -164,8 +164,9 @@ void ReleaseCall::release_sent(std::shared_ptr<Attempt> yielded) noexcept {
 }
 
 ReleaseCall::Action ReleaseCall::keep() noexcept {
+  request_.emplace(client());
   try {
-    request_.send(slot_.kept(*ended_, client().now()));
+    request_->send(slot_.kept(*ended_, client().now()));
   } catch (const std::bad_alloc&) {
     // It ends with the lease that it has.
   }
@@ -175,8 +176,9 @@ ReleaseCall::Action ReleaseCall::keep() noexcept {
 }
 
 ReleaseCall::Action ReleaseCall::confirm() noexcept {
+  request_.emplace(client());
   try {
-    request_.confirm(std::make_shared<Release>(what_.ending->hold, what_.ending->conclusion));
+    request_->confirm(std::make_shared<Release>(what_.ending->hold, what_.ending->conclusion));
   } catch (const std::exception&) {
     // Out of memory: its answer is not learned.
   }
@@ -185,7 +187,7 @@ ReleaseCall::Action ReleaseCall::confirm() noexcept {
 
 ReleaseCall::Action ReleaseCall::look() noexcept {
   using Request = Machine::Looked::Request;
-  Machine::Looked event{.request = request_.standing(), .impatient = hurries_};
+  Machine::Looked event{.request = request_->standing(), .impatient = hurries_};
   // Real time, even under a clock that is moved by hand: the wait only bounds the caller's.
   if (event.request != Request::over) event.now = BootClock::now();
   return machine_.step(event);
@@ -193,14 +195,14 @@ ReleaseCall::Action ReleaseCall::look() noexcept {
 
 ReleaseCall::Action ReleaseCall::settle() noexcept {
   using By = Machine::Answered::By;
-  Machine::Answered event = request_.answer();
+  Machine::Answered event = request_->answer();
   // The clock is read only if the answer depends on it.
   event.lease_stands = event.by == By::was_lost && ended_ &&
                        ended_->lease.valid_for(client().now()) > core::Nanos(0);
   const Action next = machine_.step(event);
   note_failure(event);
   // A request without an answer in time is repeated, and writes the outcome then.
-  if (what_.ending != nullptr && request_.stood()) {
+  if (what_.ending != nullptr && request_->stood()) {
     what_.ending->record = what_.ending->conclusion->written;
   }
   if (ended_ && slot_.key) tell_waiters();
@@ -214,7 +216,7 @@ void ReleaseCall::note_failure(const Machine::Answered& answered) noexcept {
     const bool unanswered = answered.by == By::nothing && !answered.gone && machine_.had_its_time();
     if (ended_ && (answered.by == By::failure || unanswered)) {
       HoldNews(slot_, *ended_)
-          .post(client(), [why = request_.why()](Observer& observer, const Event& event) {
+          .post(client(), [why = request_->why()](Observer& observer, const Event& event) {
             observer.failed(event, why);
           });
     }
@@ -224,9 +226,9 @@ void ReleaseCall::note_failure(const Machine::Answered& answered) noexcept {
 }
 
 Failure ReleaseCall::why_unknown(Machine::Answered::By by) const {
-  if (by == Machine::Answered::By::failure) return request_.why();
+  if (by == Machine::Answered::By::failure) return request_->why();
   if (!ended_) return client().no_answer(Errc::in_doubt);  // it was asked to confirm an outcome
-  Failure why = request_.why();
+  Failure why = request_->why();
   why.code = Errc::in_doubt;
   return why;
 }
@@ -242,13 +244,13 @@ void ReleaseCall::tell_waiters() noexcept {
 ReleaseCall::Action ReleaseCall::entrust() noexcept {
   const core::Lease& lease = ended_->lease;
   // A renewal that was under way may be carried out after the first try, and counts anew.
-  request_.entrust(std::max(lease.deadline(), client().now() + lease.wanted()));
+  request_->entrust(std::max(lease.deadline(), client().now() + lease.wanted()));
   return machine_.step();
 }
 
 Released ReleaseCall::end(Failure& failure) {
   const Released outcome = machine_.outcome();
-  if (failure_) failure = std::move(failure_);
+  if (failure_) failure = *std::move(failure_);
   // A caller that locked in one thread and unlocks in another learns that from the message.
   if (seen_.is_misuse && !slot_.key) {
     failure = {Errc::not_owner, slot_.name()};

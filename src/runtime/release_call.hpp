@@ -107,8 +107,9 @@ class ReleaseCall {
   std::optional<core::Hold> ended_;  // passed on or freed
   Seen seen_;
   std::optional<Closing::Inside> freeing_;  // the second
-  ReleaseRequest request_;
-  Failure failure_;  // why the outcome of a run is unknown
+  // Most unlocks send nothing, and nearly none fails.
+  std::optional<ReleaseRequest> request_;
+  std::optional<Failure> failure_;  // why the outcome of a run is unknown
 };
 
 }  // namespace mortise::runtime
