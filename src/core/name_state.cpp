@@ -59,9 +59,8 @@ void NameState::granted(Waiter& requester, Hold&& hold, std::unique_ptr<Sharers>
   assert(requester_ == &requester);
   if (requester.terms->mode == Mode::shared) {
     assert(!sharers_ && room);
-    // Where it has its owner's number, too, its token is not smaller than what that was passed on
-    // with.
-    if (hold_ && hold_->number == hold.number) hold.passes = hold_->passes;
+    // If it has the number of its owner's hold, its token must not be smaller than that hold's.
+    if (hold.number == requester.own_number) hold.passes = requester.own_passes;
     sharers_ = std::move(room);
     sharers_->begin(std::move(hold));
   } else {
@@ -104,7 +103,10 @@ Waiter* NameState::choose_requester() {
 void NameState::begin_requesting(Waiter& waiter) noexcept {
   requester_ = &waiter;
   waiter.wakeup = Waiter::Wakeup::ask;
-  if (hold_) hold_->read_beside = true;
+  if (!hold_) return;
+  hold_->read_beside = true;  // so it is not passed on again
+  waiter.own_number = hold_->number;
+  waiter.own_passes = hold_->passes;
 }
 
 bool NameState::may_pass(Instant now, const TurnLimits& turn) const {
@@ -152,7 +154,7 @@ NameState::Departure NameState::end_hold(Instant now) {
 
 // Nobody, where the other hold of a downgrade stands: that comes next. Nor beside a requester.
 Waiter* NameState::successor() const noexcept {
-  const bool none = queue_.empty() || sharers_ || requester_ != nullptr;
+  const bool none = queue_.empty() || sharers_ || requester_ != nullptr || releasing_ > 0;
   return none ? nullptr : queue_.front();
 }
 

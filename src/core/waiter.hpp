@@ -24,6 +24,10 @@ struct Waiter {
   std::shared_ptr<const Terms> terms;
   Wakeup wakeup = Wakeup::none;
   OwnerPlace<Waiter> place{};
+  /// As a requester next to its own exclusive hold: the grant of that hold, and its hand-overs. A
+  /// store may give the reader the same number, and that hold may end before the answer comes.
+  std::uint64_t own_number = 0;
+  std::uint16_t own_passes = 0;
 
   /// @return whether it wants to read.
   [[nodiscard]] bool shares() const noexcept { return terms->mode == Mode::shared; }

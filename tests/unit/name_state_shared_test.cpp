@@ -372,6 +372,37 @@ TEST_F(NameStateShared, ALostOwnersReaderStands) {
   EXPECT_EQ(leave(reads).exit, Exit::parted);
 }
 
+TEST_F(NameStateShared, NoWaiterComesWithAReleaseWhileAnotherReleaseHasNotLeft) {
+  Waiter x = writer();
+  take(x);
+  Waiter reads = again(x, shared_);
+  const std::uint64_t exclusive = generation_;
+  take(reads, 8);
+  Waiter w = writer();
+  ASSERT_EQ(enter(w), Entry::wait);
+  ASSERT_TRUE(state_.lose(exclusive, true));
+  const auto last = leave(reads);
+  EXPECT_EQ(last.exit, Exit::release);
+  EXPECT_EQ(last.next, nullptr) << "it would ask without being the requester";
+  EXPECT_EQ(state_.release_sent(), nullptr);
+  EXPECT_EQ(state_.release_sent(), &w);
+}
+
+// Promise: S2
+TEST_F(NameStateShared, AReadersTokenIsNotBelowThatOfItsOwnersLostHold) {
+  Waiter a = writer();
+  Waiter x = writer();
+  take(a);
+  ASSERT_EQ(enter(x), Entry::wait);
+  ASSERT_EQ(leave(a).exit, Exit::passed);
+  const Token exclusive = state_.live()->token();
+  Waiter reads = again(x, shared_);
+  ASSERT_EQ(enter(reads), Entry::ask);
+  ASSERT_TRUE(state_.lose(1, false));
+  grant(reads);  // with the number of the exclusive hold
+  EXPECT_GE(state_.sharers()->hold().token(), exclusive);
+}
+
 TEST_F(NameStateShared, NobodyAsksBeforeTheReleaseHasLeft) {
   Waiter a = reader();
   Waiter b = reader();
