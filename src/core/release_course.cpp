@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A call sends its request twice: half of its time after the first one it sends the second one.
+// A request without an answer is sent again after half of the call's time; a confirmation is sent
+// once.
 #include "core/release_course.hpp"
 
 #include "base/mutant.hpp"
@@ -26,11 +27,13 @@ ReleaseCourse::Action ReleaseCourse::step(const Left& event) noexcept {
   }
   patience_ = command_timeout(event.lease) / 2;
   keeps_ = event.keeps;
+  ends_hold_ = true;
   return {.what = event.keeps ? Do::keep : Do::release};
 }
 
 ReleaseCourse::Action ReleaseCourse::step(const Looked& event) noexcept {
   using Request = Looked::Request;
+  repeated_ = repeated_ || event.sent_again;
   if (event.request == Request::over) return {.what = Do::settle};
   if (until_ == never) until_ = event.now + patience_;
   if (event.impatient) {
@@ -42,7 +45,6 @@ ReleaseCourse::Action ReleaseCourse::step(const Looked& event) noexcept {
   }
   if (!may_repeat_) return {.what = Do::settle};
   may_repeat_ = false;
-  repeated_ = true;
   until_ = event.now + patience_;
   return {.what = Do::repeat};
 }
@@ -52,7 +54,8 @@ ReleaseCourse::Action ReleaseCourse::step(const Answered& event) noexcept {
   if (event.by == By::released) outcome_ = Released::released;
   if (event.by == By::was_lost) outcome_ = released_or_lost(event);
   const bool forgets = event.by == By::nothing && base::mutant("core.release_is_not_repeated");
-  return {.what = event.gone || forgets ? Do::end : Do::entrust};
+  // The client repeats nothing but the end of a hold.
+  return {.what = event.gone || forgets || !ends_hold_ ? Do::end : Do::entrust};
 }
 
 // A repeated release finds nothing if the first one worked. A name that stays reserved is still

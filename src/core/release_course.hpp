@@ -50,8 +50,9 @@ class ReleaseCourse {
       over,        ///< answered, or never sent for want of memory
     };
     Request request = Request::pending;
-    bool impatient = false;  ///< the caller may wait no longer
-    Instant now{};           ///< unused if it is over
+    bool impatient = false;   ///< the caller may wait no longer
+    bool sent_again = false;  ///< after `repeat`: a second copy of the request has left
+    Instant now{};            ///< unused if it is over
   };
   struct Answered {
     enum class By : std::uint8_t { nothing, failure, released, was_lost };
@@ -79,6 +80,7 @@ class ReleaseCourse {
   Nanos patience_{};  // for one request
   Instant until_ = never;
   bool keeps_ = false;
+  bool ends_hold_ = false;
   bool may_repeat_ = true;
   bool repeated_ = false;
   bool had_its_time_ = true;

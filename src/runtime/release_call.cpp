@@ -8,6 +8,7 @@
 #include "core/figures.hpp"
 #include "core/keeping.hpp"
 #include "runtime/acquire_call.hpp"
+#include "runtime/aftermath.hpp"
 #include "runtime/hold_news.hpp"
 #include "runtime/kept_hold.hpp"
 #include "runtime/slot.hpp"
@@ -33,8 +34,7 @@ core::ReleaseCourse::Plan plan_of(const KeyEnding* ending) noexcept {
 ReleaseCall::ReleaseCall(Slot& slot, const Unlock& what) noexcept
     : slot_(slot),
       what_{what.owner.or_this_thread(), what.mode, what.by, what.ending},
-      machine_(plan_of(what.ending)),
-      after_(slot) {}
+      machine_(plan_of(what.ending)) {}
 
 ClientState& ReleaseCall::client() const noexcept { return slot_.client(); }
 
@@ -64,7 +64,7 @@ ReleaseCall::Action ReleaseCall::carry_out(Do what) noexcept {
     case Do::release: return release();
     case Do::keep: return keep();
     case Do::confirm: return confirm();
-    case Do::repeat: request_->repeat(); return look();
+    case Do::repeat: return look(request_->repeat());
     case Do::await: return look();
     case Do::settle: return settle();
     case Do::entrust: return entrust();
@@ -81,9 +81,11 @@ ReleaseCall::Action ReleaseCall::leave() noexcept {
   const std::atomic<std::uint32_t>* woken = nullptr;
   Machine::Left event;
   {
+    // A loss that is found here is reported at once, and not after the answer to the release.
+    Aftermath after(slot_);
     const Slot::Lock lock(slot_.mutex);
     HoldKeeper& keeper = slot_.keeper(what_.mode);
-    if (!base::mutant("core.expired_hold_is_passed")) keeper.expire_locked(now, after_);
+    if (!base::mutant("core.expired_hold_is_passed")) keeper.expire_locked(now, after);
     if (what_.by == Unlocking::guard) slot_.state.guard_leaves(what_.owner, what_.mode);
     const core::TurnLimits turn = slot_.key ? core::TurnLimits{.passes = 0} : client().turn();
     core::NameState::Departure left = slot_.state.unlock(what_.owner, now, turn, what_.mode);
@@ -92,7 +94,7 @@ ReleaseCall::Action ReleaseCall::leave() noexcept {
     // A thread at its very end may unlock what was lost and is forgotten.
     seen_.is_misuse = left.exit == Exit::not_owner && !base::has_ended(what_.owner);
     seen_.other_holds = slot_.state.live() != nullptr;
-    if (left.exit == Exit::was_lost) keeper.unpin_if_idle_locked(after_);
+    if (left.exit == Exit::was_lost) keeper.unpin_if_idle_locked(after);
     if (left.exit == Exit::passed) {
       woken = &Slot::call_of(left.next)->mark_locked();
       slot_.wake_reentered_locked();
@@ -103,12 +105,13 @@ ReleaseCall::Action ReleaseCall::leave() noexcept {
       event.lease = ended_->lease.wanted();
       event.keeps =
           !slot_.key && what_.by != Unlocking::backs_out && core::Keeping::due(*ended_, now);
-      keeper.unpin_if_idle_locked(after_);
+      keeper.unpin_if_idle_locked(after);
       look_after_readers_locked(now);
       // Under the mutex: close() looks for a hold here first, then waits for the calls that free
       // one.
       freeing_.emplace(client().closing().freers());
     }
+    unpinned_ = std::move(after.unpinned);
   }
   if (woken != nullptr && !base::mutant("core.next_is_not_woken")) base::futex_wake(*woken);
   return machine_.step(event);
@@ -159,7 +162,7 @@ void ReleaseCall::release_sent(std::shared_ptr<Attempt> yielded) noexcept {
   try {
     if (yielded) client().abandon(yielded);
   } catch (const std::exception&) {
-    // No caller waits for it: the client gives its grant back.
+    // It counts as abandoned all the same: its grant is given back.
   }
 }
 
@@ -185,9 +188,10 @@ ReleaseCall::Action ReleaseCall::confirm() noexcept {
   return look();
 }
 
-ReleaseCall::Action ReleaseCall::look() noexcept {
+ReleaseCall::Action ReleaseCall::look(bool sent_again) noexcept {
   using Request = Machine::Looked::Request;
-  Machine::Looked event{.request = request_->standing(), .impatient = hurries_};
+  Machine::Looked event{
+      .request = request_->standing(), .impatient = hurries_, .sent_again = sent_again};
   // Real time, even under a clock that is moved by hand: the wait only bounds the caller's.
   if (event.request != Request::over) event.now = BootClock::now();
   return machine_.step(event);
@@ -211,8 +215,10 @@ ReleaseCall::Action ReleaseCall::settle() noexcept {
 
 void ReleaseCall::note_failure(const Machine::Answered& answered) noexcept {
   using By = Machine::Answered::By;
+  const bool needs_words = slot_.key && machine_.outcome() == Released::unknown;
+  if (needs_words) failure_.emplace().code = Errc::in_doubt;  // without memory for words
   try {
-    if (slot_.key && machine_.outcome() == Released::unknown) failure_ = why_unknown(answered.by);
+    if (needs_words) failure_ = why_unknown(answered.by);
     const bool unanswered = answered.by == By::nothing && !answered.gone && machine_.had_its_time();
     if (ended_ && (answered.by == By::failure || unanswered)) {
       HoldNews(slot_, *ended_)

@@ -9,7 +9,6 @@
 #include <mortise/owner.hpp>
 
 #include "core/release_course.hpp"
-#include "runtime/aftermath.hpp"
 #include "runtime/closing.hpp"
 #include "runtime/release_request.hpp"
 
@@ -74,7 +73,8 @@ class ReleaseCall {
   Action release() noexcept;
   Action keep() noexcept;
   Action confirm() noexcept;
-  Action look() noexcept;
+  /// @param sent_again see `Looked`
+  Action look(bool sent_again = false) noexcept;
   Action settle() noexcept;
   Action entrust() noexcept;
 
@@ -97,13 +97,13 @@ class ReleaseCall {
     bool other_holds = false;                        ///< another owner of the client has the name
   };
 
+  std::shared_ptr<Slot> unpinned_;  // destroyed last: it may be the last reference to the slot
   Slot& slot_;
   const Unlock what_;
   Machine machine_;
   Action action_ = Machine::start();
   bool asleep_ = false;
   bool hurries_ = false;
-  Aftermath after_;
   std::optional<core::Hold> ended_;  // passed on or freed
   Seen seen_;
   std::optional<Closing::Inside> freeing_;  // the second

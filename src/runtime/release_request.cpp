@@ -43,13 +43,14 @@ void ReleaseRequest::confirm(std::shared_ptr<Release> release) noexcept {
   }
 }
 
-void ReleaseRequest::repeat() noexcept {
+bool ReleaseRequest::repeat() noexcept {
   if (kept_ && !kept_->is_answered()) asked_ = kept_->say(client_.backend(), client_.now());
-  if (!release_ || release_->done()) return;
+  if (!release_ || release_->done()) return false;
   if (release_->conclusion() && base::mutant("core.an_outcome_is_said_once")) {
     asked_ = release_ = std::make_shared<Release>(release_->hold());
   }
   client_.send(release_);
+  return true;
 }
 
 Course::Looked::Request ReleaseRequest::standing() const noexcept {
@@ -76,7 +77,7 @@ Course::Answered ReleaseRequest::answer() const noexcept {
     if (release_->failure()) return {.by = By::failure, .gone = true};
     outcome = release_->outcome();
   }
-  const bool gone = kept_ ? kept_->is_over() : open_ || outcome != Released::unknown;
+  const bool gone = kept_ ? kept_->is_over() : outcome != Released::unknown;
   switch (outcome) {
     case Released::released: return {.by = By::released, .gone = gone};
     case Released::was_lost: return {.by = By::was_lost, .gone = gone};

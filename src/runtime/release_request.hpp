@@ -9,7 +9,6 @@
 #include "core/release_course.hpp"
 
 #include <memory>
-#include <optional>
 
 namespace mortise::runtime {
 
@@ -30,7 +29,8 @@ class ReleaseRequest {
   void send(std::shared_ptr<KeptHold> kept) noexcept;
   /// Of a run whose hold is over: `close()` ends this one, because no hold waits for it.
   void confirm(std::shared_ptr<Release> release) noexcept;
-  void repeat() noexcept;
+  /// @return whether a second copy has left: not if the answer came just now
+  bool repeat() noexcept;
   [[nodiscard]] core::ReleaseCourse::Looked::Request standing() const noexcept;
   /// Waits for the answer, at most that long.
   void wait(core::Nanos at_most) noexcept;
@@ -40,7 +40,9 @@ class ReleaseRequest {
   void entrust(Instant until) noexcept;
 
   /// @return whether the store has the outcome that the runner has written itself.
-  [[nodiscard]] bool stood() const noexcept { return release_ && release_->stood(); }
+  [[nodiscard]] bool stood() const noexcept {
+    return release_ && release_->done() && release_->stood();
+  }
   /// @return what the store answered instead of an outcome, or what keeps it from answering.
   [[nodiscard]] Failure why() const;
 

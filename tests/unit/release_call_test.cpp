@@ -5,6 +5,7 @@
 #include "runtime/release_call.hpp"
 
 #include "runtime/acquire_call.hpp"
+#include "runtime/hold_query.hpp"
 #include "runtime/slot.hpp"
 #include "support/contract_script.hpp"
 
@@ -23,7 +24,7 @@ class ReleaseCallTest : public ::testing::Test {
   ReleaseCallTest() {
     script_->on_acquire = [this](const std::shared_ptr<Acquisition>& asked) {
       asked->granted({.number = ++grants_,
-                      .counted_from = BootClock::now(),
+                      .counted_from = clock_->now(),
                       .lease = asked->request().lease,
                       .run = 1});
     };
@@ -49,9 +50,10 @@ class ReleaseCallTest : public ::testing::Test {
 
   const Owner owner_ = Owner::unique();
   std::uint64_t grants_ = 0;
+  const std::shared_ptr<ManualClock> clock_ = std::make_shared<ManualClock>();
   const std::shared_ptr<contract::Script> script_ = std::make_shared<contract::Script>();
   const std::shared_ptr<ClientState> client_ = std::make_shared<ClientState>(
-      std::make_unique<contract::ScriptedBackend>(script_), ClientOptions{});
+      std::make_unique<contract::ScriptedBackend>(script_), ClientOptions{.clock = clock_});
   Failure failure_;
 };
 
@@ -76,6 +78,17 @@ TEST_F(ReleaseCallTest, OneThreadCarriesOutSeveralInAnyOrder) {
     EXPECT_FALSE(failure_);
     EXPECT_EQ(script_->released().size(), before + 2) << "nothing was repeated";
   }
+}
+
+// Promise: S6
+TEST_F(ReleaseCallTest, ALossThatItFindsIsReportedBeforeTheCallIsGone) {
+  const auto slot = held("name", false);
+  const std::stop_token reported = lost(*slot, owner_);
+  ReleaseCall call(*slot, {.owner = owner_});
+  clock_->advance(31s);  // the lease is 30 s
+  EXPECT_FALSE(call.advance());
+  EXPECT_TRUE(test::eventually([&] { return reported.stop_requested(); }));
+  EXPECT_EQ(call.end(failure_), Released::was_lost);
 }
 
 TEST_F(ReleaseCallTest, ACallerWithoutTimeLeavesItToTheClient) {

@@ -25,7 +25,12 @@ ReleaseCourse::Action leave(ReleaseCourse& course, Exit exit, bool keeps = false
 }
 ReleaseCourse::Action look(ReleaseCourse& course, Nanos after, Request request = Request::pending,
                            bool impatient = false) {
-  return course.step(ReleaseCourse::Looked{request, impatient, start + after});
+  return course.step({.request = request, .impatient = impatient, .now = start + after});
+}
+/// The request has left once more.
+ReleaseCourse::Action sent_again(ReleaseCourse& course, Nanos after,
+                                 Request request = Request::pending) {
+  return course.step({.request = request, .sent_again = true, .now = start + after});
 }
 /// @return a call that has sent its release that often.
 ReleaseCourse sent(int times = 1, const ReleaseCourse::Plan& plan = {}) {
@@ -34,6 +39,7 @@ ReleaseCourse sent(int times = 1, const ReleaseCourse::Plan& plan = {}) {
   EXPECT_EQ(look(course, 0s).what, Do::await);
   if (times > 1) {
     EXPECT_EQ(look(course, half).what, Do::repeat);
+    EXPECT_EQ(sent_again(course, half).what, Do::await);
   }
   return course;
 }
@@ -119,6 +125,22 @@ TEST(ReleaseCourseTest, ARepeatedReleaseMayFindWhatTheFirstOneLeft) {
   EXPECT_EQ(outcome_of(By::was_lost, 2, true, {.concludes = true}), Released::unknown);
   EXPECT_EQ(outcome_of(By::was_lost, 2, true, {.concludes = true, .written = true}),
             Released::was_lost);
+}
+
+TEST(ReleaseCourseTest, AnAnswerThatCameBeforeTheRepetitionIsOfTheFirstRequest) {
+  ReleaseCourse course = sent();
+  EXPECT_EQ(look(course, half).what, Do::repeat);
+  EXPECT_EQ(look(course, half, Request::over).what, Do::settle) << "no second one was sent";
+  EXPECT_EQ(course.step({.by = By::was_lost, .gone = true, .lease_stands = true}).what, Do::end);
+  EXPECT_EQ(course.outcome(), Released::was_lost);
+}
+
+TEST(ReleaseCourseTest, AConfirmationIsNeverLeftToTheClient) {
+  ReleaseCourse course({.concludes = true, .written = true, .lease = 30s});
+  ASSERT_EQ(leave(course, Exit::was_lost).what, Do::confirm);
+  EXPECT_EQ(look(course, 0s, Request::over).what, Do::settle) << "out of memory";
+  EXPECT_EQ(course.step({.by = By::nothing, .gone = false}).what, Do::end);
+  EXPECT_EQ(course.outcome(), Released::unknown);
 }
 
 TEST(ReleaseCourseTest, AnOutcomeThatTheRunnerHasWrittenIsConfirmedOnce) {
