@@ -3,7 +3,6 @@
 // later rather than sooner.
 #include "core/keeping.hpp"
 
-#include "base/mutant.hpp"
 #include "core/figures.hpp"
 
 #include <algorithm>

@@ -3,7 +3,6 @@
 #include "base/mutant.hpp"
 #include "core/name_state.hpp"
 
-#include <algorithm>
 #include <cassert>
 #include <exception>
 

@@ -3,7 +3,6 @@
 #include "runtime/callers_attempt.hpp"
 
 #include "base/mutant.hpp"
-#include "core/figures.hpp"
 #include "runtime/client_state.hpp"
 #include "runtime/slot.hpp"
 

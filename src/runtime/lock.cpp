@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The public lock: each call in a throwing and in an error_code form, over one form of the slot.
+// The public lock: each call in a throwing and in an error_code form.
 #include <mortise/lock.hpp>
 
 #include "core/terms.hpp"

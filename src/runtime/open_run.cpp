@@ -4,7 +4,6 @@
 
 #include <mortise/run.hpp>
 
-#include "core/figures.hpp"
 #include "core/terms.hpp"
 #include "runtime/hold_query.hpp"
 #include "runtime/raise.hpp"

@@ -8,7 +8,6 @@
 #include "runtime/client_state.hpp"
 #include "runtime/kept_hold.hpp"
 
-#include <cstdint>
 #include <utility>
 
 namespace mortise::runtime {

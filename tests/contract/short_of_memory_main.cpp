@@ -216,7 +216,7 @@ bool unlock_without_successor(long fails_at) {
     void start(mortise::Host& host) override { real_->start(host); }
     void stop() noexcept override { real_->stop(); }
     void acquire(const std::shared_ptr<mortise::Acquisition>& o) override { real_->acquire(o); }
-    // Lost: what is not answered is left to the reaper.
+    // Lost: the client repeats a request without an answer.
     void cancel(const std::shared_ptr<mortise::Acquisition>& /*o*/) override {}
     void renew(const std::shared_ptr<mortise::Renewal>& o) override { real_->renew(o); }
     void release(const std::shared_ptr<mortise::Release>& o) override {
