@@ -9,9 +9,9 @@ export LC_ALL=C
 root=$1
 shift
 
-marked=$(sed -nE \
+marked=$(find "$root/include/mortise" -name '*.hpp' -exec sed -nE \
     -e 's/.*\b(class|struct) (MORTISE_WARN_UNUSED )?MORTISE_API ([A-Za-z0-9_]+).*/\3/p' \
-    -e 's/.*\bMORTISE_API .*\b([a-z_0-9]+)\(.*/\1/p' "$root"/include/mortise/{,*/}*.hpp | sort -u)
+    -e 's/.*\bMORTISE_API .*\b([a-z_0-9]+)\(.*/\1/p' {} + | sort -u)
 
 for library in "$@"; do
     symbols=$(nm -D --defined-only "$library" | awk '{print $NF}' | c++filt)
