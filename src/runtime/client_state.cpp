@@ -179,10 +179,9 @@ void ClientState::wait(Operation& operation, std::uint32_t seen, std::chrono::na
   if (!backend_->wait(operation, seen, at_most)) engine_.wait(operation, seen, at_most, now);
 }
 
-bool ClientState::wait_done(Operation& operation, std::chrono::nanoseconds at_most) {
+bool ClientState::wait_done(Operation& operation, std::chrono::nanoseconds at_most, Instant began) {
   if (operation.done()) return true;
   // Real time, also under a clock that is moved by hand: these waits only bound the caller's.
-  const Instant began = BootClock::now();
   const Instant until = at_most >= never - began ? never : began + at_most;
   for (Instant now = began;; now = BootClock::now()) {
     const std::uint32_t seen = operation.signal();

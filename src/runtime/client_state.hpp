@@ -102,8 +102,10 @@ class ClientState final : public Host, public std::enable_shared_from_this<Clien
   /// @param now by the client's clock, just before: so long before `at_most` has passed
   void wait(Operation& operation, std::uint32_t seen, std::chrono::nanoseconds at_most,
             Instant now);
-  /// Waits until the operation is done, at most as long as said. @return whether it is done.
-  bool wait_done(Operation& operation, std::chrono::nanoseconds at_most);
+  /// Waits until the operation is done, at most that long. @param began the real time now
+  /// @return whether it is done
+  bool wait_done(Operation& operation, std::chrono::nanoseconds at_most,
+                 Instant began = BootClock::now());
   /// Has a caller that is about to sleep woken after the machine was suspended: its sleep does not
   /// count that time.
   void watch_for_suspend() noexcept;

@@ -39,7 +39,7 @@ ReleaseCall::ReleaseCall(Slot& slot, const Unlock& what) noexcept
 ClientState& ReleaseCall::client() const noexcept { return slot_.client(); }
 
 Released ReleaseCall::run(Failure& failure) {
-  while (advance()) sleep(core::Nanos::max());
+  while (advance()) request_->wait(action_.until - looked_, looked_);
   return end(failure);
 }
 
@@ -55,7 +55,8 @@ bool ReleaseCall::advance() noexcept {
 }
 
 void ReleaseCall::sleep(core::Nanos at_most) noexcept {
-  request_->wait(std::min(sleeps_for(), at_most));
+  const Instant now = BootClock::now();
+  request_->wait(std::min(action_.until - now, at_most), now);
 }
 
 ReleaseCall::Action ReleaseCall::carry_out(Do what) noexcept {
@@ -193,7 +194,7 @@ ReleaseCall::Action ReleaseCall::look(bool sent_again) noexcept {
   Machine::Looked event{
       .request = request_->standing(), .impatient = hurries_, .sent_again = sent_again};
   // Real time, even under a clock that is moved by hand: the wait only bounds the caller's.
-  if (event.request != Request::over) event.now = BootClock::now();
+  if (event.request != Request::over) event.now = looked_ = BootClock::now();
   return machine_.step(event);
 }
 

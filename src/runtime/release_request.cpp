@@ -61,9 +61,9 @@ Course::Looked::Request ReleaseRequest::standing() const noexcept {
   return kept_ || !asked_ || asked_->done() ? Request::over : Request::pending;
 }
 
-void ReleaseRequest::wait(core::Nanos at_most) noexcept {
+void ReleaseRequest::wait(core::Nanos at_most, Instant now) noexcept {
   try {
-    client_.wait_done(*asked_, at_most);
+    client_.wait_done(*asked_, at_most, now);
   } catch (const std::exception&) {
     asked_.reset();  // out of memory: the answer is not learned
   }

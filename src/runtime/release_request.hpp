@@ -32,8 +32,8 @@ class ReleaseRequest {
   /// @return whether a second copy has left: not if the answer came just now
   bool repeat() noexcept;
   [[nodiscard]] core::ReleaseCourse::Looked::Request standing() const noexcept;
-  /// Waits for the answer, at most that long.
-  void wait(core::Nanos at_most) noexcept;
+  /// Waits for the answer, at most that long. @param now in real time
+  void wait(core::Nanos at_most, Instant now) noexcept;
   [[nodiscard]] core::ReleaseCourse::Answered answer() const noexcept;
   /// Leaves it to the client, which repeats it until it is answered. @param until of a release:
   /// when the hold has ended by itself
