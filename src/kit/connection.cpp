@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <exception>
+#include <new>
 #include <optional>
 #include <utility>
 
@@ -147,6 +148,14 @@ void Connection::take_messages() {
     }
   } catch (const Error& error) {
     if (link_.state() != State::idle) drop(failure({error.errc(), base::words_of(error)}));
+    return;
+  } catch (const std::exception& error) {
+    if (link_.state() == State::idle) throw;  // it was dropped, and its user could not take that
+    // Messages in front of this one were taken. If they were read again, other calls would get
+    // their answers (S1).
+    const bool is_full = dynamic_cast<const std::bad_alloc*>(&error) != nullptr;
+    drop(is_full ? Failure{Errc::exhausted, "no memory"}
+                 : failure({Errc::protocol, "the protocol cannot read a message of the server"}));
     return;
   }
   if (link_.state() == State::idle) return;

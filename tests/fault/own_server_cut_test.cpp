@@ -14,12 +14,19 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <future>
 #include <memory>
+#include <optional>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <system_error>
+#include <thread>
+#include <vector>
 
 namespace mortise::fault {
 namespace {
@@ -155,6 +162,76 @@ TEST_F(OwnServerStore, AnAnswerThatMakesNoSenseFailsTheCallAndLeavesNoHold) {
     EXPECT_EQ(error, Errc::protocol) << answer << error.message();
     expect_free("a");
   }
+}
+
+/// Fails once, behind a message that it has read from the same bytes.
+class FailsOnce final : public remote::Protocol {
+ public:
+  explicit FailsOnce(std::atomic<bool>& has_failed) : has_failed_(has_failed) {}
+  [[nodiscard]] Capabilities capabilities() const override { return lines_.capabilities(); }
+  [[nodiscard]] std::string kind() const override { return lines_.kind(); }
+  void greet(std::string& bytes) const override { lines_.greet(bytes); }
+  void take(std::string& bytes, const Acquisition::Request& request,
+            remote::ServerTime void_after) const override {
+    lines_.take(bytes, request, void_after);
+  }
+  void cancel(std::string& bytes, const Acquisition::Request& request) const override {
+    lines_.cancel(bytes, request);
+  }
+  void renew(std::string& bytes, const std::vector<Renewal::Item>& holds) const override {
+    lines_.renew(bytes, holds);
+  }
+  void release(std::string& bytes, const HoldId& hold) const override {
+    lines_.release(bytes, hold);
+  }
+  void inspect(std::string& bytes, const std::string& name) const override {
+    lines_.inspect(bytes, name);
+  }
+  [[nodiscard]] std::optional<remote::Message> read(std::string_view& bytes) const override {
+    const bool is_next = bytes.data() == end_of_last_.load();
+    std::optional<remote::Message> message = lines_.read(bytes);
+    end_of_last_ = message ? bytes.data() : nullptr;
+    if (message && is_next && !has_failed_.exchange(true)) throw std::invalid_argument("once");
+    return message;
+  }
+
+ private:
+  const own::Lines lines_;
+  std::atomic<bool>& has_failed_;
+  mutable std::atomic<const char*> end_of_last_{nullptr};
+};
+
+// Promise: S1
+TEST_F(OwnServerStore, AnExceptionOfTheProtocolGivesNoCallTheAnswerOfAnother) {
+  constexpr int threads = 16;
+  Client other = ready_client();
+  std::deque<Lock> held;
+  for (int i = 0; i < threads; ++i) {
+    held.push_back(other.make_lock("held/" + std::to_string(i)));
+    held.back().lock();
+  }
+  std::atomic<bool> has_failed{false};
+  Client mine(remote::backend("127.0.0.1:" + std::to_string(server().port()),
+                              std::make_unique<FailsOnce>(has_failed)));
+  std::atomic<int> both{0};
+  std::atomic<bool> ends{false};
+  std::vector<std::thread> callers;
+  for (int i = 0; i < threads; ++i) {
+    callers.emplace_back([&, i] {
+      Lock free = mine.make_lock("free/" + std::to_string(i));
+      Lock taken = mine.make_lock("held/" + std::to_string(i));
+      for (int left = 20; left > 0; left -= has_failed ? 1 : 0) {
+        if (ends) return;
+        std::error_code ec;
+        if (free.try_lock(ec)) free.unlock(ec);
+        if (taken.try_lock(ec)) ++both;
+      }
+    });
+  }
+  EXPECT_TRUE(eventually([&] { return has_failed.load(); }));
+  ends = !has_failed;
+  for (std::thread& each : callers) each.join();
+  EXPECT_EQ(both, 0) << "two clients hold a lock";
 }
 
 // The server ignores a take after a moment of its clock. Here a request takes longer than a second

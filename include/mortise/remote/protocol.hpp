@@ -67,8 +67,8 @@ class MORTISE_API Protocol {
   /// @param bytes what has arrived and was not read. Removes the message from the front, or leaves
   /// the bytes as they are if the message is not complete
   /// @return nothing if the message is not complete
-  /// @throws Error (`protocol`) if the bytes are not a message. The client then drops the
-  /// connection
+  /// @throws Error (`protocol`) if the bytes are not a message. After any exception the client
+  /// drops the connection
   [[nodiscard]] virtual std::optional<Message> read(std::string_view& bytes) const = 0;
 
   /// The longest message in bytes. If more bytes are no complete message, the client drops the
