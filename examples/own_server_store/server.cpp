@@ -65,7 +65,8 @@ struct Lock {
   }
   [[nodiscard]] std::string grant() const {
     const std::int64_t time = now();
-    return std::to_string(time) + " " + std::to_string(number) + " " + std::to_string(ends - time);
+    return std::to_string(time) + " " + std::to_string(number) + " " +
+           std::to_string(std::max<std::int64_t>(ends - time, 1));
   }
   // The holder, if there is one.
   [[nodiscard]] std::string holder() const {

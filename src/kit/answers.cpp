@@ -169,6 +169,10 @@ void Answers::waits(const Call& call, const Message& message) {
 // An attempt that waits has an answer that came before: its hold counts from that reading of the
 // server's clock.
 void Answers::handed_over(const Message& message) {
+  if (!is_number(message.number) || message.left <= std::chrono::nanoseconds(0)) {
+    return parts_.connection.drop(
+        {Errc::protocol, parts_.destination.where + ": the server sent an invalid push"});
+  }
   enum class Sense : std::uint8_t { unwanted, known, unreadable, decides };
   std::shared_ptr<Acquisition> operation;
   Grant grant;
@@ -207,7 +211,7 @@ void Answers::released(const Call& call, const Message& message) {
     const std::lock_guard lock(parts_.mutex);
     was_lost = parts_.attempts.released(hold.attempt, hold.number);
   }
-  executed(hold.attempt, message);
+  // The answer says nothing of another number, so it ends no look at a lost take.
   parts_.exchange.look(hold.attempt);
   release.answered(outcome_of(message.kind, was_lost));
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "kit/call_writer.hpp"
 
+#include "base/error_words.hpp"
 #include "base/farewell.hpp"
 #include "base/scratch.hpp"
 
@@ -32,7 +33,13 @@ bool CallWriter::send(Connection& line, Call& call) {
   const Instant asked = call.asked;
   base::Scratch<struct RequestBytes> scratch;
   call.passage.void_in = line.pipeline().time_for(call.patience);
-  write(scratch.text(), call);
+  try {
+    write(scratch.text(), call);
+  } catch (const Error& error) {
+    // The protocol refuses it, and will refuse it again. Nothing has left.
+    parts_.exchange.refused(call, {error.errc(), base::words_of(error)}, true);
+    return true;
+  }
   const Pipeline::Sent sent = line.send(call, scratch.text());
   // After it was sent, so that a call that never left is not in doubt.
   if (takes && sent == Pipeline::Sent::sent) static_cast<Acquisition&>(*operation).sent(asked);

@@ -46,6 +46,7 @@ class CallWriter final : public Exchange::Store {
     const Server& server;
     Attempts& attempts;
     remote::Polling& polling;
+    Exchange& exchange;
   };
   explicit CallWriter(const Parts& parts) : parts_(parts) {}
 

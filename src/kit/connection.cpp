@@ -174,6 +174,9 @@ void Connection::take(const Message& message) {
   if (message.kind != Message::Kind::greeting) {
     return drop(failure({Errc::protocol, "the server did not answer the greeting"}));
   }
+  if (message.server.empty()) {
+    return drop(failure({Errc::protocol, "the greeting does not identify the server"}));
+  }
   user_.greeted(message, pipeline_.greeted());
   approach_.remember(endpoint_);
   link_.came_up(host_.clock()->now());

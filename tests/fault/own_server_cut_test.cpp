@@ -164,10 +164,9 @@ TEST_F(OwnServerStore, AnAnswerThatMakesNoSenseFailsTheCallAndLeavesNoHold) {
   }
 }
 
-/// Fails once, behind a message that it has read from the same bytes.
-class FailsOnce final : public remote::Protocol {
+/// The protocol of the example, for those that change one member.
+class LikeLines : public remote::Protocol {
  public:
-  explicit FailsOnce(std::atomic<bool>& has_failed) : has_failed_(has_failed) {}
   [[nodiscard]] Capabilities capabilities() const override { return lines_.capabilities(); }
   [[nodiscard]] std::string kind() const override { return lines_.kind(); }
   void greet(std::string& bytes) const override { lines_.greet(bytes); }
@@ -188,18 +187,82 @@ class FailsOnce final : public remote::Protocol {
     lines_.inspect(bytes, name);
   }
   [[nodiscard]] std::optional<remote::Message> read(std::string_view& bytes) const override {
+    return lines_.read(bytes);
+  }
+
+ private:
+  const own::Lines lines_;
+};
+
+/// Fails once, behind a message that it has read from the same bytes.
+class FailsOnce final : public LikeLines {
+ public:
+  explicit FailsOnce(std::atomic<bool>& has_failed) : has_failed_(has_failed) {}
+  [[nodiscard]] std::optional<remote::Message> read(std::string_view& bytes) const override {
     const bool is_next = bytes.data() == end_of_last_.load();
-    std::optional<remote::Message> message = lines_.read(bytes);
+    std::optional<remote::Message> message = LikeLines::read(bytes);
     end_of_last_ = message ? bytes.data() : nullptr;
     if (message && is_next && !has_failed_.exchange(true)) throw std::invalid_argument("once");
     return message;
   }
 
  private:
-  const own::Lines lines_;
   std::atomic<bool>& has_failed_;
   mutable std::atomic<const char*> end_of_last_{nullptr};
 };
+
+/// Takes no name that is longer than eight bytes.
+class RefusesNames final : public LikeLines {
+ public:
+  void take(std::string& bytes, const Acquisition::Request& request,
+            remote::ServerTime void_after) const override {
+    if (request.name.size() > 8) throw Error({Errc::misconfigured, "the name is too long"});
+    LikeLines::take(bytes, request, void_after);
+  }
+};
+
+/// Numbers of grants that are pushed are zero.
+class PushesNothing final : public LikeLines {
+ public:
+  [[nodiscard]] std::optional<remote::Message> read(std::string_view& bytes) const override {
+    std::optional<remote::Message> message = LikeLines::read(bytes);
+    if (message && message->kind == remote::Message::Kind::handed_over) message->number = 0;
+    return message;
+  }
+};
+
+TEST_F(OwnServerStore, ARequestThatTheProtocolRefusesConcernsNoOtherCall) {
+  Client mine(remote::backend("127.0.0.1:" + std::to_string(proxy().port()),
+                              std::make_unique<RefusesNames>()));
+  mine.check(patience);
+  const std::uint64_t accepted = proxy().counts().accepted;
+  Lock held = mine.make_lock("held");
+  held.lock();
+  Lock refused = mine.make_lock("longer than eight");
+  std::error_code error;
+  EXPECT_FALSE(refused.try_lock_for(patience, error));
+  EXPECT_EQ(error, Errc::misconfigured) << error.message();
+  EXPECT_EQ(held.release(), Released::released);
+  EXPECT_EQ(proxy().counts().accepted, accepted) << "the connection was dropped";
+}
+
+// Promise: S2
+TEST_F(OwnServerStore, APushWithoutANumberGrantsNothing) {
+  Client other = ready_client();
+  Lock theirs = other.make_lock("a");
+  theirs.lock();
+  Client mine(remote::backend("127.0.0.1:" + std::to_string(proxy().port()),
+                              std::make_unique<PushesNothing>()));
+  mine.check(patience);
+  const std::uint64_t accepted = proxy().counts().accepted;
+  Lock lock = mine.make_lock("a");
+  auto served = std::async(std::launch::async, [&] { return lock.try_lock_for(patience); });
+  ASSERT_TRUE(eventually([&] { return server().waiters() == 1; }));
+  theirs.unlock();
+  // The attempt asks again on the next connection, and gets the hold by the answer.
+  EXPECT_TRUE(served.get());
+  EXPECT_GT(proxy().counts().accepted, accepted);
+}
 
 // Promise: S1
 TEST_F(OwnServerStore, AnExceptionOfTheProtocolGivesNoCallTheAnswerOfAnother) {

@@ -62,13 +62,14 @@ struct Message {
   /// The number of the grant, from 1 to 2^53 - 1. It is larger than the number of every earlier
   /// grant of the name.
   std::uint64_t number = 0;
-  /// The rest of the lease at the moment `now`.
+  /// The rest of the lease at the moment `now`; more than zero.
   std::chrono::nanoseconds left{};
   /// The holder of the name, as far as the server reports it.
   std::optional<Holder> holder{};
   /// One answer per hold, in the order of the request.
   std::vector<Renewal::Answer> renewed{};
-  /// Identifies one start of one server: random text that the server makes when it starts.
+  /// Identifies one start of one server: random text that the server makes when it starts. If two
+  /// starts have the same text, two clients can hold a name. Empty text is refused.
   std::string server{};
   std::string name{};
   AttemptId attempt{};

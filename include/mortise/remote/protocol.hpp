@@ -27,8 +27,14 @@ namespace mortise::remote {
 /// - `release()` and `renew()` name one hold by attempt and number, and change no other hold.
 /// - The server removes an attempt from its queue if the connection that sent the last `take()` of
 ///   the attempt has ended. The client asks again on its next connection.
-/// - The server ends a hold when its lease ends by the server's clock.
-/// @thread_safety Every member may be called concurrently. The client holds no mutex during a call.
+/// - The server ends a hold when its lease ends by the server's clock, which never steps.
+/// - The numbers of the grants of a name grow, even over a restart of the server.
+/// - A server that has lost its holds in a restart grants nothing until the longest lease is over.
+///   Otherwise two clients can hold a name until the next renewal of the first one.
+/// - The lease of a push is at most two seconds, until the first `renew()` of the hold. A waiter
+///   repeats its `take()` about once per second. So a server can remove waiters that are silent.
+/// @thread_safety Every member may be called concurrently. `read()` must not block or call Mortise,
+/// because the answers of all callers wait for it.
 class MORTISE_API Protocol {
  public:
   virtual ~Protocol();
@@ -40,7 +46,8 @@ class MORTISE_API Protocol {
   /// @return one word for the kind of store, for messages and for `Backend::identity()`.
   [[nodiscard]] virtual std::string kind() const = 0;
 
-  // Requests. Each member appends the bytes of one request.
+  // Requests. Each member appends the bytes of one request. If a member throws `Error`, that
+  // request fails with it, and nothing is sent. Any other exception counts as missing memory.
 
   /// The first request of each connection. Its answer is `greeting`.
   virtual void greet(std::string& bytes) const = 0;
@@ -53,8 +60,9 @@ class MORTISE_API Protocol {
   /// Removes the attempt from the queue of the name. If it holds the name, it goes on holding it,
   /// and the answer is `granted`; otherwise `busy`.
   virtual void cancel(std::string& bytes, const Acquisition::Request& request) const = 0;
-  /// Sets the end of each hold to `Renewal::Item::lease` after now. The answer of a hold that the
-  /// server does not have is `lost`.
+  /// Sets the end of each hold to `Renewal::Item::lease` after now, even if the hold then ends
+  /// earlier than before (`min_hold`). The answer of a hold that the server does not have is
+  /// `lost`.
   virtual void renew(std::string& bytes, const std::vector<Renewal::Item>& holds) const = 0;
   /// Ends exactly this hold, and hands the name to the first attempt in the queue.
   virtual void release(std::string& bytes, const HoldId& hold) const = 0;
