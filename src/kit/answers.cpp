@@ -211,7 +211,7 @@ void Answers::released(const Call& call, const Message& message) {
     const std::lock_guard lock(parts_.mutex);
     was_lost = parts_.attempts.released(hold.attempt, hold.number);
   }
-  // The answer says nothing of another number, so it ends no look at a lost take.
+  // The answer is about one number only, so it ends no look at a lost take.
   parts_.exchange.look(hold.attempt);
   release.answered(outcome_of(message.kind, was_lost));
 }
