@@ -156,7 +156,7 @@ void add_crowd_cases(Cases& cases) {
     const auto among = [kind](std::size_t callers) -> Measure {
       return [kind, callers](Mode) { return step_in_a_crowd(kind.step, callers, kind.mode); };
     };
-    for (const std::size_t callers : {100, 1'000, 10'000, 100'000}) {
+    for (const std::size_t callers : {100UL, 1'000UL, 10'000UL, 100'000UL}) {
       add(cases, {Mode::same},
           {.name = group + std::to_string(callers),
            .unit = "us",
