@@ -111,7 +111,7 @@ TEST_F(ZooKeeperOutage, AProcessThatStoodStillReadsTheAnswersBeforeItGivesUpACon
   const contract::Line ends;
   model::Process child = model::Process::fork_child([&] {
     Client mine("zookeeper://127.0.0.1:" + std::to_string(way.port()) + "/" +
-                rest("session=12s&margin=300ms"));
+                rest("session=6s&margin=300ms"));
     mine.check(patience);
     asks.tell('a');
     while (ends.hear(0ms) != 'e') mine.check(patience);
@@ -121,14 +121,20 @@ TEST_F(ZooKeeperOutage, AProcessThatStoodStillReadsTheAnswersBeforeItGivesUpACon
   way.run();
   ASSERT_EQ(asks.hear(patience), 'a');
   const std::uint64_t before = way.counts().accepted;
-  ASSERT_TRUE(child.stop());
-  std::this_thread::sleep_for(4'800ms);
-  child.resume();
+  // A request that was about to leave when the process stopped is late as soon as it is sent. So
+  // one of several stops may cost the connection.
+  constexpr std::uint64_t stops = 3;
+  for (std::uint64_t i = 0; i < stops; ++i) {
+    ASSERT_TRUE(child.stop());
+    std::this_thread::sleep_for(2'400ms);
+    child.resume();
+    std::this_thread::sleep_for(100ms);
+  }
   ends.tell('e');
   const std::optional<model::Exit> exit = child.wait_for(patience);
   ASSERT_TRUE(exit);
   EXPECT_EQ(exit->code, 0);
-  EXPECT_EQ(way.counts().accepted, before);
+  EXPECT_LT(way.counts().accepted - before, stops);
 }
 
 TEST_F(ZooKeeperOutage, ANameThatNobodyKnowsIsUnavailableInWords) {
