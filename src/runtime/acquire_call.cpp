@@ -21,8 +21,8 @@ namespace {
 /// 0 to 1, evenly spread over the holds of a client.
 double spread_of(std::uint64_t generation) noexcept { return base::SplitMix(generation).unit(); }
 
-/// A caller finds a shared hold. What fails here, out of memory, is asked for at the next turn: the
-/// caller has what it came for.
+/// A caller finds a shared hold. If there is no memory here, the next turn asks instead. The caller
+/// has its hold already.
 /// @return a renewal that asks whether others wait, if it is time
 std::shared_ptr<RenewalBatch> news_locked(Slot& slot, const AcquireCall& caller,
                                           core::NameState::Entry entry, Instant now) noexcept {
@@ -59,7 +59,7 @@ void run_begins_locked(Slot& slot, AcquireCall& call, core::Hold&& hold, std::ui
   asked.lease = hold.lease.wanted();
   asked.run = run;
   slot.granted_locked(call, std::move(hold));
-  // Whoever waits with another fingerprint waits for nothing.
+  // A caller with another fingerprint would wait for nothing.
   if (known) slot.tell_locked({.record = std::move(known), .asked_at = key.arrivals});
 }
 
@@ -365,7 +365,7 @@ Failure AcquireCall::run(std::optional<Holder>* holder) {
 }
 
 bool AcquireCall::advance() {
-  // An observer that is told of the wait may have forked. No mutex may be touched in the child.
+  // The observer of the wait may have forked. The child must not touch a mutex.
   if (slot_.client().forked()) action_ = {.what = Machine::Do::end, .end = Machine::End::closed};
   for (; action_.what != Machine::Do::end; action_ = carry_out(action_)) {
     const bool begins = !std::exchange(rest_.begun, true);

@@ -114,7 +114,7 @@ class AcquireCall final : public core::Waiter {
   /// @return what can be seen, by its last look at the clock.
   [[nodiscard]] Machine::View view() const noexcept;
 
-  /// Where it sleeps.
+  /// The state of a caller that sleeps.
   struct Rest {
     base::Parker parker;
     std::uint32_t seen = 0;  // of what it sleeps on: read before the conditions

@@ -16,8 +16,8 @@ namespace mortise::runtime {
 
 class ClientState;
 
-/// Who answers for it is said by `core::Custody`. A grant that comes when nobody waits any more is
-/// given back by the thread that brings it, or, where there is no memory for that, as an errand.
+/// `core::Custody` decides which object answers for it. If a grant arrives and no caller waits, the
+/// thread that reads the grant gives it back. Without memory for that, an errand does.
 class Attempt final : public Acquisition, public Errand {
  public:
   Attempt(Request&& request, std::weak_ptr<ClientState> client)

@@ -250,7 +250,7 @@ void ReleaseCall::tell_waiters() noexcept {
 
 ReleaseCall::Action ReleaseCall::entrust() noexcept {
   const core::Lease& lease = ended_->lease;
-  // A renewal that was under way may be carried out after the first try, and counts anew.
+  // The server may execute a renewal after the first try. The lease then counts from that renewal.
   request_->entrust(std::max(lease.deadline(), client().now() + lease.wanted()));
   return machine_.step();
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // A bad network in front of a server (Redis, PostgreSQL, ZooKeeper, or that of an example): it
 // forwards connections and, when told to, loses, keeps, delays and mutilates what goes through, by
-// whole commands and replies. What is not of the protocol, such as TLS, is forwarded in the pieces
-// that arrive, which then count as replies.
+// whole commands and replies. Bytes of another protocol, such as TLS, are forwarded in the pieces
+// that arrive, and each piece counts as a reply.
 #pragma once
 
 #include "base/unique_fd.hpp"
