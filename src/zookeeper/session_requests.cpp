@@ -157,7 +157,8 @@ void Session::count(const Pending& pending, const Reply& reply) {
     default: break;
   }
   const Instant now = clock_->now();
-  answered_ = now;
+  answered_ = true;
+  silent_since_ = calls_.empty() ? never : now;
   failures_ = 0;
   switch (reply.code) {
     // What else is answered to a write may be the own server's word alone.
