@@ -238,7 +238,8 @@ std::vector<VoteReply::Named> Questions::holds_of(const Looking& looking) const 
   const std::size_t silent = parts_.quorum().nodes - looking.answers.size();
   const std::uint64_t meant = core::number_of(looking.queue->of());
   std::vector<VoteReply::Named> all;
-  for (const auto& [node, vote] : looking.votes) {
+  for (const Looking::Vote& each : looking.votes) {
+    const VoteReply::Named& vote = each.its;
     const Votes votes = votes_of(looking, vote.hold.attempt);
     const std::uint32_t step = step_to_end(votes, silent, parts_.quorum());
     if (vote.step > step) continue;
