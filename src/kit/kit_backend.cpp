@@ -40,10 +40,7 @@ void KitBackend::acquire(const std::shared_ptr<Acquisition>& operation) {
 
 void KitBackend::cancel(const std::shared_ptr<Acquisition>& operation) {
   if (!open(*operation)) return;
-  if (!client_->attempts().cancelled(operation)) {
-    return operation->busy(operation->holder());  // the server was never asked
-  }
-  client_->exchange().submit(Call::cancel(operation, {}));
+  remote::cancel(client_->exchange(), client_->attempts(), Call::cancel(operation, {}));
 }
 
 void KitBackend::renew(const std::shared_ptr<Renewal>& operation) {
@@ -67,7 +64,7 @@ void KitBackend::check(const std::shared_ptr<Check>& operation) {
 }
 
 void KitBackend::stop() noexcept {
-  if (!client_) return;
+  if (!client_ || client_->is_closed()) return;
   // Without memory for that, what is left ends with its lease.
   base::without_memory([this] { client_->give_back_the_rest(); });
   if (client_->close()) client_->end();

@@ -83,12 +83,8 @@ void PostgresBackend::cancel(const std::shared_ptr<Acquisition>& operation) {
     // It was never asked for, to let others come first; and perhaps none of them wants it any more.
     return client_->exchange.ask(operation);
   }
-  if (!client_->attempts.cancelled(operation)) {
-    operation->busy(operation->holder());  // nothing of it is at the server, or under way
-    // A notification may have asked for it in between. If that request is lost, a look is due.
-    return client_->exchange.over(attempt);
-  }
-  submit(Call::Kind::cancel, operation);
+  remote::cancel(client_->exchange, client_->attempts,
+                 Call::made(Call::Kind::cancel, operation, parts().now()));
 }
 
 void PostgresBackend::renew(const std::shared_ptr<Renewal>& operation) {

@@ -74,11 +74,7 @@ void RedisBackend::acquire(const std::shared_ptr<Acquisition>& operation) {
 
 void RedisBackend::cancel(const std::shared_ptr<Acquisition>& operation) {
   if (!open(*operation)) return;
-  if (!client_->attempts.cancelled(operation)) {
-    operation->busy(operation->holder());  // the server has never heard of it
-    return;
-  }
-  client_->exchange.submit(Call::cancel(operation));
+  remote::cancel(client_->exchange, client_->attempts, Call::cancel(operation));
 }
 
 void RedisBackend::renew(const std::shared_ptr<Renewal>& operation) {

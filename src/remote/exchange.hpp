@@ -209,6 +209,7 @@ class Exchange {
       if (in_order && (waiting_.any(line) || !state.has_room)) {
         // The time of a call begins when it leaves. If thousands were under way, the last ones
         // would count as lost although the server answers steadily.
+        if (call.since == Instant{}) call.since = clock_->now();
         if (purpose == Purpose::take) courses_.wanted(call.shared_acquisition());
         waiting_.keep(line, alone(std::move(call)));
         let_leave(line);  // there may be room by now
@@ -408,6 +409,13 @@ class Exchange {
       call.operation->failed(why);
       give_up(call);
       if (next) over(next->request().attempt);
+      // An earlier request may have put it into the queue.
+      using enum AttemptCourse::State;
+      const bool is_in_queue =
+          purpose == Purpose::take && courses_.ask(call.attempt(), &AttemptCourse::state) == queued;
+      if (is_in_queue) {
+        return abandon(call.shared_acquisition());
+      }
       if (is_of_attempt(purpose)) over(call.attempt(), purpose == Purpose::look);
       return;
     }
@@ -565,5 +573,18 @@ class Exchange {
   Waiting waiting_;
   std::atomic<bool> is_closed_{false};
 };
+
+/// The caller of an attempt takes it back.
+/// @param call asks the server for that
+template <class Exchange, class Courses, class Call>
+void cancel(Exchange& exchange, Courses& courses, Call call) {
+  const std::shared_ptr<Acquisition> operation = call.shared_acquisition();
+  if (!courses.cancelled(operation)) {
+    operation->busy(operation->holder());  // the server was never asked
+    // Until that was complete, a new connection or a message may have asked for it.
+    if (!courses.cancelled(operation)) return exchange.over(operation->request().attempt);
+  }
+  exchange.submit(std::move(call));
+}
 
 }  // namespace mortise::remote

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <functional>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -241,6 +242,19 @@ TEST_F(RemoteExchange, LetsAWindowOfCallsLeave) {
   way_.room = 0;
   const auto route = submit(Purpose::route);
   EXPECT_EQ(store_.take_sent(), "R") << "all others wait for that";
+}
+
+// A renewal has no caller that keeps it: only its call does.
+// Promise: L8
+TEST_F(RemoteExchange, SendsACallThatWaitedForRoomAlthoughNoCallerKeepsIt) {
+  come_up();
+  way_.room = 0;
+  static_cast<void>(submit(Purpose::renew));
+  static_cast<void>(submit(Purpose::release));
+  static_cast<void>(submit(Purpose::hint));
+  way_.room = 3;
+  exchange_.let_leave(way_);
+  EXPECT_EQ(store_.take_sent(), "wrh");
 }
 
 // Another thread has reported the loss by then.
@@ -550,6 +564,45 @@ TEST_F(RemoteExchange, LooksForAHoldOfAnAttemptThatWasRefusedForGood) {
   exchange_.refused(Parcel::look(waits, clock_->now()), denied, true);
   EXPECT_EQ(exchange_.due(), never) << "the next look would be refused as well";
   EXPECT_FALSE(courses_.is_any_pending(clock_->now()));
+}
+
+// Its rights were withdrawn meanwhile, or the server has no memory for more.
+// Promise: L3
+TEST_F(RemoteExchange, TakesAnAttemptOutOfTheQueueWhoseRepetitionIsRefusedForGood) {
+  const auto waits = attempt_of(1);
+  way_.is_up = true;
+  exchange_.ask(waits);
+  courses_.on(waits->request().attempt, [](auto& entry) { entry.course.wait(); });
+  exchange_.refused(Parcel::take(waits, clock_->now(), false), {Errc::denied, "no permission"},
+                    true);
+  EXPECT_EQ(waits->failure().code, Errc::denied);
+  EXPECT_EQ(store_.take_sent(), "tu");
+}
+
+/// The courses, while another thread asks for the attempt right after its caller has found that the
+/// server knows nothing of it.
+struct AskedMeanwhile {
+  Attempts& courses;
+  std::function<void()> ask;
+  bool cancelled(const std::shared_ptr<Acquisition>& operation) const {
+    const bool is_known = courses.cancelled(operation);
+    if (!operation->done()) ask();
+    return is_known;
+  }
+};
+
+// Promise: L3
+TEST_F(RemoteExchange, TakesBackWhatANewConnectionAskedForMeanwhile) {
+  const auto waits = attempt_of(1);
+  exchange_.ask(waits);
+  EXPECT_EQ(store_.take_sent(), "") << "there is no connection";
+  AskedMeanwhile courses{courses_, [&] {
+                           way_.is_up = true;
+                           exchange_.ask(waits);
+                         }};
+  cancel(exchange_, courses, Parcel{.operation = waits, .kind = Purpose::cancel});
+  EXPECT_TRUE(waits->done());
+  EXPECT_EQ(store_.take_sent(), "tC");
 }
 
 // Promise: S5
