@@ -136,11 +136,16 @@ void Answers::not_granted(const Call& call, const Message& message) {
   Acquisition& operation = call.acquisition();
   const Acquisition::Request& request = operation.request();
   if (message.kind == Kind::queued) return waits(call, message);
-  if (call.why == Purpose::take && !is_given_up(request.attempt)) {
-    // Its answer was the next reading of the server's clock.
-    if (message.kind == Kind::expired) return parts_.exchange.ask(call.shared_acquisition());
+  if (call.why == Purpose::take) {
+    const bool is_wanted = !is_given_up(request.attempt);
+    if (message.kind == Kind::expired) {
+      // The server did not look at it: an earlier request may wait there. If its caller has given
+      // up, a request that takes the attempt back comes behind this one.
+      if (is_wanted) parts_.exchange.ask(call.shared_acquisition());
+      return;
+    }
     // A server without a queue: the library asks again.
-    if (request.wait) return waits(call, message);
+    if (is_wanted && request.wait) return waits(call, message);
   }
   operation.busy(message.holder);
   parts_.exchange.over(request.attempt);

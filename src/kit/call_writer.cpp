@@ -13,7 +13,8 @@ using remote::Purpose;
 
 remote::LineState CallWriter::state_of(const Connection& line) const noexcept {
   const Pipeline& pipeline = line.pipeline();
-  return {.connection = line.is_up() ? pipeline.generation() : 0, .has_room = pipeline.has_room()};
+  const std::uint64_t generation = pipeline.generation();  // first, as in `send()`
+  return {.connection = line.is_up() ? generation : 0, .has_room = pipeline.has_room()};
 }
 
 // First it wants the connection, because the reason needs memory.
@@ -28,6 +29,9 @@ bool CallWriter::send(Connection& line, Call& call) {
   const std::shared_ptr<Operation> operation = call.operation;
   const bool takes = call.why == Purpose::take;
   call.passage.generation = line.pipeline().generation();
+  // Only now: a connection that comes up later has another generation, and its server another
+  // clock.
+  if (!line.is_up()) return false;
   // The lease counts from a moment before the request leaves.
   if (call.asked == Instant{}) call.asked = parts_.clock.now();
   const Instant asked = call.asked;

@@ -108,7 +108,11 @@ void Connection::come_closer(Instant now) {
     return;
   }
   std::string greeting;
-  protocol_.greet(greeting);
+  try {
+    protocol_.greet(greeting);
+  } catch (const Error& error) {
+    return drop({error.errc(), base::words_of(error)});
+  }
   link_.next_server(approach_.since());
   std::shared_ptr<remote::Stream> stream = approach_.take();
   endpoint_ = stream->endpoint();

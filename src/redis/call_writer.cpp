@@ -52,6 +52,9 @@ Failure CallWriter::want(Server& server, bool now) {
 bool CallWriter::send(Server& server, Call& call) {
   Connection& commands = server.commands();
   call.generation = commands.calls().generation();
+  // Only now: a connection that comes up later has another generation, and its server another
+  // clock.
+  if (!commands.up()) return false;
   call.script = script_of(call);
   call.whole = call.whole || !commands.calls().loaded().has(call.script, call.generation);
   Operation& operation = *call.operation;

@@ -22,8 +22,8 @@ class CallWriter final : public Exchange::Store {
   }
   [[nodiscard]] remote::LineState state_of(const Server& server) const noexcept override {
     const Connection& commands = server.commands();
-    return {.connection = commands.up() ? commands.calls().generation() : 0,
-            .has_room = commands.calls().has_room()};
+    const std::uint64_t generation = commands.calls().generation();  // first, as in `send()`
+    return {.connection = commands.up() ? generation : 0, .has_room = commands.calls().has_room()};
   }
   Failure want(Server& server, bool now) override;
   [[nodiscard]] bool send(Server& server, Call& call) override;

@@ -65,10 +65,12 @@ void Grants::answered(Server& server, const std::shared_ptr<Acquisition>& operat
     case Answer::Kind::held:
     case Answer::Kind::free: return ended(*operation, answer);
     case Answer::Kind::recorded: return recorded(operation, answer);
-    // Its reply was the next reading of the server's clock.
+    // The server did not look at it: an earlier request may wait there. Its reply was the next
+    // reading of the server's clock. If its caller has given up, a request that takes the attempt
+    // back comes behind this one.
     case Answer::Kind::late:
-      if (!is_given_up(request.attempt)) return parts_.exchange->ask(operation);
-      return ended(*operation, answer);
+      if (!is_given_up(request.attempt)) parts_.exchange->ask(operation);
+      return;
     case Answer::Kind::unlike:
       operation->failed({Errc::misconfigured,
                          request.name + ": the store has " + std::to_string(answer.permits) +

@@ -271,7 +271,7 @@ bool Renewals::on_answer(Node& node, const Call& call, const VoteReply& reply) {
   const NodeSet bit = only(node.index());
   if (codes.size() != renewing->tallies.size()) return false;
   note_votes(node, *renewing, codes);
-  std::vector<Renewal::Item> late;
+  std::vector<HoldId> late;  // and not the items: `judge()` writes into them
   Lock lock(renewing->mutex);
   renewing->open &= ~bit;
   const bool counts = !renewing->roll.newcomer(node.index(), call.generation) &&
@@ -287,21 +287,21 @@ bool Renewals::on_answer(Node& node, const Call& call, const VoteReply& reply) {
     renewing->free[i] |= bit;
     // The majority's answers were in already: this server was not asked for its vote yet.
     const bool is_yes = tally.verdict(parts_.quorum()) == Tally::Verdict::yes;
-    if (renewing->over && is_yes) late.push_back(items[i]);
+    if (renewing->over && is_yes) late.push_back(items[i].hold);
   }
   if (!renewing->over) {
     judge(renewing, std::move(lock));
     return true;
   }
   lock.unlock();
-  for (const Renewal::Item& item : late) relock(item, bit);
+  for (const HoldId& hold : late) relock(hold, bit);
   return true;
 }
 
 void Renewals::no_answer(const Node& node, const Call& call, const Failure& why, bool refused,
                          bool apart) {
   const auto renewing = shared_in<Renewing>(call);
-  const std::vector<Renewal::Item> items = renewing->renewal->items();
+  const std::vector<Renewal::Item>& items = renewing->renewal->items();
   Lock lock(renewing->mutex);
   const Instant asked = renewing->asked;
   renewing->apart = renewing->apart || (apart && renewing->tallies.size() > 1);
@@ -348,7 +348,7 @@ void Renewals::judge(const std::shared_ptr<Renewing>& renewing, Lock lock) {
     if (verdicts[i].verdict(quorum) != Tally::Verdict::no) continue;
     parts_.releases->release(std::make_shared<Release>(items[i].hold));
   }
-  std::vector<std::pair<Renewal::Item, NodeSet>> again;
+  std::vector<std::pair<HoldId, NodeSet>> again;
   for (std::size_t i = 0; i < items.size(); ++i) {
     Renewal::Item& item = items[i];
     item.counted_from = renewing->asked;
@@ -367,16 +367,16 @@ void Renewals::judge(const std::shared_ptr<Renewing>& renewing, Lock lock) {
         if (const std::shared_ptr<Ballot> ballot = ballot_of(item.hold)) {
           ballot->extend(end_of_hold(item.counted_from, item.lease), item.lease);
         }
-        if (free[i] != 0) again.emplace_back(item, free[i]);
+        if (free[i] != 0) again.emplace_back(item.hold, free[i]);
         break;
     }
   }
   renewal->answered();
-  for (const auto& [item, nodes] : again) relock(item, nodes);
+  for (const auto& [hold, nodes] : again) relock(hold, nodes);
 }
 
-void Renewals::relock(const Renewal::Item& item, NodeSet nodes) const {
-  if (const std::shared_ptr<Ballot> ballot = ballot_of(item.hold)) relock(ballot, nodes);
+void Renewals::relock(const HoldId& hold, NodeSet nodes) const {
+  if (const std::shared_ptr<Ballot> ballot = ballot_of(hold)) relock(ballot, nodes);
 }
 
 void Renewals::relock(const std::shared_ptr<Ballot>& ballot, NodeSet nodes) const {

@@ -63,7 +63,7 @@ class Renewals {
   [[nodiscard]] std::shared_ptr<Ballot> ballot_of(const HoldId& hold) const;
   void note_votes(Node& node, Renewing& renewing, const std::vector<int>& codes) const;
   void judge(const std::shared_ptr<Renewing>& renewing, Lock lock);
-  void relock(const Renewal::Item& item, NodeSet nodes) const;
+  void relock(const HoldId& hold, NodeSet nodes) const;
 
   const Parts& parts_;
 };
