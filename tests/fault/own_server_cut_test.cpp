@@ -191,7 +191,7 @@ class LikeLines : public remote::Protocol {
   }
 
  private:
-  const own::Lines lines_;
+  own::Lines lines_{};
 };
 
 /// Fails once, behind a message that it has read from the same bytes.
