@@ -28,10 +28,15 @@ constexpr std::int64_t first_lease = 2'000'000;
 // How often the server looks for leases that have ended.
 constexpr std::int64_t tick = 20'000;
 
-// Microseconds, like every time in here. A steady clock never jumps.
-std::int64_t now() {
+// The server reads its clock after each read of requests, and not in between: a new hold has its
+// whole lease. If the lease looks shorter, the client renews it.
+std::int64_t time_of_requests = 0;
+// Microseconds, like every time in here.
+std::int64_t now() { return time_of_requests; }
+// A steady clock never jumps.
+void look_at_the_clock() {
   const auto since = std::chrono::steady_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::microseconds>(since).count();
+  time_of_requests = std::chrono::duration_cast<std::chrono::microseconds>(since).count();
 }
 
 // Larger than each number of a server that ran before: the time of day.
@@ -93,7 +98,8 @@ class Service {
   [[nodiscard]] std::string counts() const;
 
   const int listener_;
-  const std::string id_ = std::to_string(std::random_device()()) + "." + std::to_string(now());
+  const std::string id_ =
+      std::to_string(std::random_device()()) + "." + std::to_string(first_number());
   std::uint64_t requests_ = 0;
   std::map<std::string, Lock> locks_;
   std::map<int, std::string> clients_;  // the bytes of each that are no whole line yet
@@ -112,6 +118,7 @@ void Service::run() {
         clients_[client];
       }
     }
+    look_at_the_clock();
     if (now() < looks) continue;
     looks = now() + tick;
     for (auto& [name, lock] : locks_) {
@@ -124,6 +131,7 @@ void Service::read_from(int client) {
   char bytes[4096];
   const ssize_t size = ::recv(client, bytes, sizeof bytes, 0);
   if (size <= 0) return leave(client);
+  look_at_the_clock();
   clients_[client].append(bytes, static_cast<std::size_t>(size));
   while (clients_.contains(client)) {
     std::string& rest = clients_[client];

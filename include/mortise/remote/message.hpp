@@ -62,7 +62,8 @@ struct Message {
   /// The number of the grant, from 1 to 2^53 - 1. It is larger than the number of every earlier
   /// grant of the name.
   std::uint64_t number = 0;
-  /// The rest of the lease at the moment `now`; more than zero.
+  /// The rest of the lease at the moment `now`; more than zero. A new hold has its whole lease: the
+  /// library renews one that is shorter, even if its user asked for a lock that is not renewed.
   std::chrono::nanoseconds left{};
   /// The holder of the name, as far as the server reports it.
   std::optional<Holder> holder{};
