@@ -28,7 +28,7 @@ bool CallWriter::send(Connection& line, Call& call) {
   // If it is sent, it may be answered and gone.
   const std::shared_ptr<Operation> operation = call.operation;
   const bool takes = call.why == Purpose::take;
-  call.passage.generation = line.pipeline().generation();
+  call.written.generation = line.pipeline().generation();
   // Only now: a connection that comes up later has another generation, and its server another
   // clock.
   if (!line.is_up()) return false;
@@ -36,7 +36,8 @@ bool CallWriter::send(Connection& line, Call& call) {
   if (call.asked == Instant{}) call.asked = parts_.clock.now();
   const Instant asked = call.asked;
   base::Scratch<struct RequestBytes> scratch;
-  call.passage.void_in = line.pipeline().time_for(call.patience);
+  call.written.void_time = remote::VoidTime::from(parts_.server.identity.time(), parts_.clock.now(),
+                                                  line.pipeline().time_for(call.patience));
   try {
     write(scratch.text(), call);
   } catch (const Error& error) {
@@ -50,15 +51,11 @@ bool CallWriter::send(Connection& line, Call& call) {
   return sent != Pipeline::Sent::refused;
 }
 
-void CallWriter::write(std::string& bytes, Call& call) const {
+void CallWriter::write(std::string& bytes, const Call& call) const {
   const remote::Protocol& protocol = parts_.protocol;
   switch (call.why) {
-    case Purpose::take: {
-      const Acquisition::Request& request = call.acquisition().request();
-      call.passage.void_after = remote::VoidMoment::after_that(
-          parts_.server.identity.time(), parts_.clock.now(), call.passage.void_in);
-      return protocol.take(bytes, request, call.passage.void_after);
-    }
+    case Purpose::take:
+      return protocol.take(bytes, call.acquisition().request(), call.written.void_time.after);
     case Purpose::look:
     case Purpose::undo:
     case Purpose::cancel: return protocol.cancel(bytes, call.acquisition().request());
@@ -78,12 +75,9 @@ void CallWriter::note_lost(const Connection& /*line*/, Call& call) noexcept {
   const Instant now = parts_.clock.now();
   const std::uint64_t clock = parts_.server.identity.clock();
   if (call.why == Purpose::take) {
-    parts_.attempts.request_lost(call.shared_acquisition(),
-                                 {.after = call.passage.void_after,
-                                  .clock = clock,
-                                  .noted = now,
-                                  .lasts = remote::VoidMoment::lasts_for(call.passage.void_in)},
-                                 remote::VoidMoment::look_at(call.left, call.passage.void_in));
+    const remote::VoidTime& void_time = call.written.void_time;
+    parts_.attempts.request_lost(call.shared_acquisition(), void_time.lost(clock, now),
+                                 void_time.look_at(call.left));
   } else if (remote::is_of_attempt(call.why)) {
     // A cancel takes nothing. But its answer may have named a hold.
     parts_.attempts.request_lost(call.shared_acquisition(), {{}, clock, now}, now);

@@ -59,7 +59,7 @@ class CallWriter final : public Exchange::Store {
   void sooner() override { parts_.polling.sooner(); }
 
  private:
-  void write(std::string& bytes, Call& call) const;
+  void write(std::string& bytes, const Call& call) const;
 
   const Parts parts_;
 };

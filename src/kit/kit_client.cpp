@@ -70,7 +70,7 @@ void KitClient::end() noexcept {
 // request for it leaves behind its own cancel.
 bool KitClient::admits(const Call& call) {
   return call.why != remote::Purpose::take ||
-         attempts_.asked(call.shared_acquisition(), call.passage.generation, call.once);
+         attempts_.asked(call.shared_acquisition(), call.written.generation, call.once);
 }
 
 void KitClient::greeted(const remote::Message& greeting, Instant asked) {

@@ -11,7 +11,7 @@ Pipeline::Sending Pipeline::send(Call& call, std::string_view bytes) {
   {
     const std::lock_guard lock(mutex_);
     // Bytes for another connection may name a moment by the clock of another server.
-    if (!link_.is_up() || call.passage.generation != calls_.generation()) return {Sent::refused};
+    if (!link_.is_up() || call.written.generation != calls_.generation()) return {Sent::refused};
     bytes_.make_room(bytes.size());
     calls_.make_room();
     if (!admits_(call)) return {Sent::withdrawn};

@@ -60,7 +60,7 @@ class Pipeline {
   [[nodiscard]] bool any_under_way() const noexcept { return count_.load() != 0; }
   [[nodiscard]] bool has_room() const noexcept { return count_.load() < most; }
   /// @return the time that a call has for its answer if it leaves now.
-  [[nodiscard]] std::chrono::nanoseconds time_for(const Call::Patience& patience) const noexcept {
+  [[nodiscard]] std::chrono::nanoseconds time_for(const remote::Patience& patience) const noexcept {
     return round_trip_.time(patience.usual, patience.longest);
   }
   /// @return when the connection counts as dead, unless an answer comes.

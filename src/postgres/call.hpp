@@ -6,8 +6,7 @@
 #include <mortise/operation.hpp>
 
 #include "core/figures.hpp"
-#include "remote/purpose.hpp"
-#include "remote/server_clock.hpp"
+#include "remote/call.hpp"
 #include "remote/void_moment.hpp"
 
 #include <algorithm>
@@ -26,7 +25,7 @@ struct Census final : Operation {
   const std::vector<std::int64_t> processes;
 };
 
-struct Call {
+struct Call : remote::Call {
   enum class Kind : std::uint8_t {
     acquire,
     cancel,
@@ -70,22 +69,16 @@ struct Call {
   };
   /// The circumstances of its last departure.
   struct Passage {
-    Instant left{};                   ///< our clock; unset: it did not leave
-    std::chrono::nanoseconds time{};  ///< its answer might take that long: see patience()
-    remote::ServerTime void_after{};  ///< it takes nothing after that, by the clock of the server
-    std::uint64_t clock = 0;          ///< which clock that is
-    bool is_decided = false;          ///< a cancel: its attempt was decided when it was made
+    Instant left{};                ///< our clock; unset: it did not leave
+    remote::VoidTime void_time{};  ///< it takes nothing after that
+    std::uint64_t clock = 0;       ///< by the clock of the server with that number
+    bool is_decided = false;       ///< a cancel: its attempt was decided when it was made
   };
 
   Kind kind = Kind::check;
-  remote::Purpose why = remote::Purpose::question;
-  std::shared_ptr<Operation> operation{};
   SoFar so_far{};
-  Instant asked{};  ///< the clock before it left
-  Instant since{};  ///< when the library asked
   Text text = Text::inspect;
-  Mode space = Mode::exclusive;      ///< names of locks, keys (`once`), or semaphores (`permit`)
-  std::chrono::nanoseconds lease{};  ///< how long what it frees would keep others out
+  Mode space = Mode::exclusive;  ///< names of locks, keys (`once`), or semaphores (`permit`)
   Passage passage{};
   /// It may have been executed by now, without an answer that counts.
   bool executed = false;
@@ -93,44 +86,36 @@ struct Call {
 
   /// @param now when the library asks for it
   [[nodiscard]] static Call made(Kind kind, std::shared_ptr<Operation> of, Instant now) {
-    return {
-        .kind = kind, .why = why_of(kind), .operation = std::move(of), .asked = now, .since = now};
+    Call call;
+    call.kind = kind;
+    call.why = why_of(kind);
+    call.operation = std::move(of);
+    call.asked = call.since = now;
+    return call;
   }
 
-  [[nodiscard]] remote::Purpose purpose() const noexcept { return why; }
   /// @return true if no library is behind it, to repeat it.
   [[nodiscard]] bool is_own() const noexcept {
     return why == remote::Purpose::look || why == remote::Purpose::undo ||
            why == remote::Purpose::give_back;
   }
 
-  /// How long its answer may take. Unanswered for longer, its connection counts as dead.
-  struct Patience {
-    std::chrono::nanoseconds usual{};    ///< if the round trips of the connection are short
-    std::chrono::nanoseconds longest{};  ///< if they are long
-  };
   /// Twice what the library waits before it asks again: a statement waits for a disk, and another
   /// connection costs the server a process.
-  [[nodiscard]] static Patience patience_for(core::Nanos of_lease) noexcept {
+  [[nodiscard]] static remote::Patience patience_for(core::Nanos of_lease) noexcept {
     return {std::min<core::Nanos>(usual_patience, 2 * core::command_timeout(of_lease)),
             core::longest_command(of_lease)};
   }
   static constexpr std::chrono::seconds usual_patience{1};
-  [[nodiscard]] Patience patience() const noexcept {
-    core::Nanos shortest = core::longest_lease;
+  [[nodiscard]] remote::Patience patience() const noexcept {
     if (kind == Kind::wake) return {longest_chore, longest_chore};
-    if (is_about_an_attempt()) shortest = acquisition().request().lease;
-    if (kind == Kind::renew) {
-      for (const Renewal::Item& item : renewal().items()) shortest = std::min(shortest, item.lease);
-    }
-    return patience_for(shortest);
+    if (is_about_an_attempt()) return patience_for(acquisition().request().lease);
+    return patience_for(kind == Kind::renew ? remote::shortest_lease(renewal())
+                                            : core::longest_lease);
   }
   /// @return until when it may take effect, if it is lost at that moment.
   [[nodiscard]] remote::VoidMoment void_moment(Instant now) const noexcept {
-    return {.after = passage.void_after,
-            .clock = passage.clock,
-            .noted = now,
-            .lasts = remote::VoidMoment::lasts_for(passage.time)};
+    return passage.void_time.lost(passage.clock, now);
   }
 
   /// @return true for a request that takes an attempt, or takes it back.
@@ -139,17 +124,6 @@ struct Call {
   }
   [[nodiscard]] bool is_release() const noexcept {
     return kind == Kind::release || kind == Kind::conclude;
-  }
-  [[nodiscard]] Acquisition& acquisition() const { return static_cast<Acquisition&>(*operation); }
-  [[nodiscard]] std::shared_ptr<Acquisition> shared_acquisition() const {
-    return std::static_pointer_cast<Acquisition>(operation);
-  }
-  [[nodiscard]] const AttemptId& attempt() const { return acquisition().request().attempt; }
-  [[nodiscard]] Release& releasing() const { return static_cast<Release&>(*operation); }
-  [[nodiscard]] Renewal& renewal() const { return static_cast<Renewal&>(*operation); }
-  [[nodiscard]] Inspection& inspection() const { return static_cast<Inspection&>(*operation); }
-  [[nodiscard]] Recollection& recollection() const {
-    return static_cast<Recollection&>(*operation);
   }
 
   /// @return the name that it is about; null = none, or several.

@@ -98,7 +98,7 @@ void CallWriter::note_lost(const Pool& /*pool*/, Flight& call) noexcept {
     if (call.is_counted) not_sent(call);  // else it has waited since, and that was noted
   } else if (call.kind == Call::Kind::acquire) {
     parts_.attempts.unanswered(call.shared_acquisition(), call.void_moment(now),
-                               remote::VoidMoment::look_at(call.passage.left, call.passage.time));
+                               call.passage.void_time.look_at(call.passage.left));
     call.executed = false;  // from now on that is noted there
   } else if (call.is_release()) {
     // The attempt of a hold that no caller wants may have another hold, or none.

@@ -54,8 +54,8 @@ struct Flight : Call {
   /// would answer none, and each would be void by then.
   void leave(Instant now, const remote::RoundTrip& round_trips) noexcept {
     passage.left = now;
-    passage.time = round_trips.time(patience().usual, patience().longest);
-    deadline = now + passage.time;
+    passage.void_time.in = round_trips.time(patience().usual, patience().longest);
+    deadline = now + passage.void_time.in;
   }
 
   // Of its connection.

@@ -124,9 +124,8 @@ bool Waves::send_together(Flights& flights) {
     each.leave(sent_, peer_.round_trips);
     each.passage.clock = peer_.clock;
     if (statement.takes) {
-      each.passage.void_after =
-          remote::VoidMoment::after_that(peer_.time, sent_, each.passage.time);
-      each.arguments.set_last(each.passage.void_after);
+      each.passage.void_time = remote::VoidTime::from(peer_.time, sent_, each.passage.void_time.in);
+      each.arguments.set_last(each.passage.void_time.after);
     }
     const bool is_prepared =
         !peer_.is_pooled && !statement.name.empty() && (!statement.later || keys_ == Prepared::yes);

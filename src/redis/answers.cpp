@@ -36,7 +36,7 @@ bool fits(const Call& call, const Answer& answer) {
 // when its attempt was decided: until then the client may still get that run.
 bool shows_what_was_taken(const Call& call, const Answer& answer) {
   if (answer.kind == Answer::Kind::late) return false;
-  return call.kind == Call::Kind::acquire || call.mode() != Mode::once || call.decided;
+  return call.kind == Call::Kind::acquire || call.mode() != Mode::once || call.written.decided;
 }
 
 // @param before a copy of which no answer came may have been executed
@@ -81,7 +81,7 @@ void Answers::matched(Server& server, const Call& call, const Reply& reply, Inst
   Attempts& attempts = parts_.attempts;
   told.looks_later = !shows_what_was_taken(call, *told.answer) ||
                      attempts.executed(call.attempt(), told.answer->now, server.clock(), now);
-  if (call.leftover) return;
+  if (call.why == remote::Purpose::look) return;
   told.hold = grants_.note(call.acquisition().request(), call.asked, *told.answer);
 }
 
@@ -118,7 +118,7 @@ void Answers::answered(Server& server, const Call& call, const Reply& reply) {
   if (!server.told().answer) return nonsense(server, call);
   const Answer& answer = *server.told().answer;
   switch (call.kind) {
-    case Call::Kind::inspect: return call.inspection()->answered(answer.holder());
+    case Call::Kind::inspect: return call.inspection().answered(answer.holder());
     case Call::Kind::check: return check(server, call);
     case Call::Kind::recall: return recall(call, answer);
     default: return about_attempt(server, call, answer);
@@ -126,7 +126,7 @@ void Answers::answered(Server& server, const Call& call, const Reply& reply) {
 }
 
 void Answers::about_attempt(Server& server, const Call& call, const Answer& answer) {
-  if (call.leftover) return look(server, call, answer);
+  if (call.why == remote::Purpose::look) return look(server, call, answer);
   // Its caller takes it back, whatever is noted of it.
   if (call.kind == Call::Kind::cancel && answer.kind == Answer::Kind::busy) {
     return grants_.ended(call.acquisition(), answer);
@@ -241,7 +241,7 @@ void Answers::force(Server& server, const Call& call) {
 // record is forgotten, by this request or an earlier copy of it, or the server keeps it, because
 // the key is held.
 void Answers::recall(const Call& call, const Answer& answer) {
-  Recollection& its = *call.recollection();
+  Recollection& its = call.recollection();
   if (its.done()) return;  // its caller has gone
   const std::shared_ptr<const Record>& record = answer.record;
   const bool stays = record->state != KeyState::absent &&
@@ -253,7 +253,7 @@ void Answers::recall(const Call& call, const Answer& answer) {
   }
   if (its.kind() == Recollection::Kind::forget && stays) {
     return parts_.exchange->submit(
-        Call::recall(call.recollection(), std::make_shared<const Answer>(answer), parts_.now()));
+        Call::recall(call.operation, std::make_shared<const Answer>(answer), parts_.now()));
   }
   its.answered(record);
 }
@@ -322,13 +322,13 @@ void Answers::refused(Server& server, const Call& call, const Reply& reply) {
   ServerError error = server_error(server.where(), reply.text);
   Operation& operation = *call.operation;
   if (parts_.topology->redirects(server, call, reply, error)) return;
-  if (error.kind == ServerError::Kind::script && !call.whole) {
+  if (error.kind == ServerError::Kind::script && !call.written.whole) {
     if (operation.done() && call.kind != Call::Kind::cancel) return;
     // An attempt that was taken back in between must not come behind its own cancel.
     if (call.kind == Call::Kind::acquire && parts_.attempts.is_withdrawn(call.attempt())) return;
     server.commands().calls().loaded().forget();
     Call again = call;
-    again.whole = true;
+    again.written.whole = true;
     again.once = false;  // it was refused
     return parts_.exchange->submit(std::move(again));
   }

@@ -8,11 +8,10 @@
 #include <mortise/listing_operation.hpp>
 #include <mortise/operation.hpp>
 
-#include "core/figures.hpp"
+#include "remote/call.hpp"
 #include "remote/outbox.hpp"
-#include "remote/purpose.hpp"
+#include "remote/void_moment.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -42,7 +41,7 @@ class Places final : public Operation {
 /// For the answer to what has no lease of its own.
 inline constexpr std::chrono::seconds patience{1};
 
-struct Call {
+struct Call : remote::Call {
   enum class Kind : std::uint8_t {
     acquire,
     cancel,
@@ -57,41 +56,52 @@ struct Call {
     ask,
     slots,
   };
+  /// The bytes that were written for a connection.
+  struct Written {
+    std::uint64_t generation = 0;  ///< of that connection
+    std::uint8_t script = 0;       ///< the user's own number of it
+    bool whole = false;            ///< with the script's text: see LoadedScripts
+    bool goes_on = false;          ///< a release: they name its successor
+    bool decided = false;          ///< a cancel: its attempt was decided by then
+    remote::VoidTime void_time{};  ///< of an acquire, or of the successor
+  };
+  /// The server that it goes to.
+  struct Route {
+    Server* at = nullptr;     ///< in a cluster: this one, whichever has the name; null = that one
+    std::size_t node = 0;     ///< of a quorum: by this address
+    bool asks_first = false;  ///< an ASKING goes before it, and is answered as well
+    bool awaits_asking = false;  ///< the connection's own: the answer to that has not come
+    std::uint8_t moves = 0;      ///< how often it was sent elsewhere
+  };
+
   Kind kind = Kind::check;
-  bool whole = false;       ///< sent with the script's text: see LoadedScripts
-  std::uint8_t script = 0;  ///< the user's own number of it
-  bool ours = false;        ///< the backend made it: no library repeats it
-  bool goes_on = false;     ///< a release, as it was written: it names its successor
   /// An acquire that its connection is not to be asked for twice; a check that has wanted the
   /// inbox.
   bool once = false;
-  bool decided = false;   ///< a cancel, as it was written: its attempt was decided by then
-  bool leftover = false;  ///< a cancel of what a copy has taken for an attempt that is decided
-  std::chrono::nanoseconds lease{};        ///< how long what it frees would keep others out
-  std::uint32_t tag = 0;                   ///< the user's own, as the three that follow
-  bool copies = false;                     ///< it was sent before, and not answered
-  std::uint64_t server = 0;                ///< for which server it is meant
-  std::size_t node = 0;                    ///< by which address
-  std::uint64_t generation = 0;            ///< of the connection that it is written for
-  std::chrono::microseconds void_after{};  ///< see Passage
-  std::chrono::nanoseconds void_in{};      ///< ... which is that long after it left
-  std::uint64_t number = 0;                ///< the connection's own
-  Server* at = nullptr;     ///< in a cluster: who is asked, whoever has the name; null = who has it
-  bool asks_first = false;  ///< an ASKING goes before it, and is answered, too
-  bool awaits_asking = false;  ///< the connection's own: the answer to that has not come
-  std::uint8_t moves = 0;      ///< how often it was sent elsewhere
-  std::shared_ptr<Operation> operation{};
+  bool copies = false;    ///< it was sent before, and not answered
+  std::uint32_t tag = 0;  ///< the user's own
+  Written written{};
+  Route route{};
   /// recall: which record it forgets; null = it looks for one
   std::shared_ptr<const Answer> found{};
-  Instant asked{};                     ///< the clock before it left; unset = by its connection
-  Instant since{};                     ///< when the library asked
-  Instant left{};                      ///< when it was sent; `asked` may be long before
-  Instant deadline{};                  ///< unanswered until then: the connection counts as dead
-  std::chrono::nanoseconds time{};     ///< ... which is that long after it left; 0 = it is given
-  std::chrono::nanoseconds longest{};  ///< ... or that long, if round trips take long
+  remote::Patience patience{};  ///< none: its `deadline` is given
+  Instant left{};               ///< when it was sent; `asked` may be long before
+  Instant deadline{};           ///< unanswered until then: the connection counts as dead
+  std::uint64_t number = 0;     ///< the connection's own
 
   // Each kind is made of its operation here and nowhere else, so that what follows may trust it.
 
+  /// @param lease of what it is about, or `no_lease`
+  [[nodiscard]] static Call made(Kind kind, std::shared_ptr<Operation> of, Instant now = {},
+                                 std::chrono::nanoseconds lease = no_lease) {
+    Call call;
+    call.kind = kind;
+    call.why = purpose_of(kind);
+    call.operation = std::move(of);
+    call.asked = now;
+    call.patience = remote::Patience::for_lease(lease);
+    return call;
+  }
   [[nodiscard]] static Call cancel(std::shared_ptr<Acquisition> of, Instant now = {}) {
     const core::Nanos lease = of->request().lease;
     return made(Kind::cancel, std::move(of), now, lease);
@@ -105,79 +115,46 @@ struct Call {
   }
   [[nodiscard]] static Call undo(std::shared_ptr<Acquisition> of, Instant now) {
     Call call = cancel(std::move(of), now);
-    call.ours = true;
+    call.why = remote::Purpose::undo;
+    return call;
+  }
+  /// A cancel of what a copy has taken for an attempt that is decided.
+  [[nodiscard]] static Call look(std::shared_ptr<Acquisition> of, Instant now) {
+    Call call = cancel(std::move(of), now);
+    call.why = remote::Purpose::look;
     return call;
   }
   [[nodiscard]] static Call give_back(std::shared_ptr<Release> of,
                                       std::chrono::nanoseconds its_lease, Instant now) {
     Call call = release(std::move(of), now);
-    call.ours = true;
+    call.why = remote::Purpose::give_back;
     call.lease = its_lease;
     return call;
   }
-  [[nodiscard]] static Call look(std::shared_ptr<Acquisition> of, Instant now) {
-    Call call = undo(std::move(of), now);
-    call.leftover = true;
-    return call;
-  }
   [[nodiscard]] static Call renew(std::shared_ptr<Renewal> of, Instant now = {}) {
-    core::Nanos shortest = core::longest_lease;
-    for (const Renewal::Item& item : of->items()) shortest = std::min(shortest, item.lease);
+    const core::Nanos shortest = remote::shortest_lease(*of);
     return made(Kind::renew, std::move(of), now, shortest);
   }
   [[nodiscard]] static Call release(std::shared_ptr<Release> of, Instant now = {}) {
     return made(Kind::release, std::move(of), now);
   }
-  [[nodiscard]] static Call inspect(std::shared_ptr<Inspection> of, Instant now = {}) {
-    return made(Kind::inspect, std::move(of), now);
-  }
   [[nodiscard]] static Call check(std::shared_ptr<Check> of, Instant now = {}) {
     return made(Kind::check, std::move(of), now);
   }
-  /// A release by force.
-  [[nodiscard]] static Call force(std::shared_ptr<Release> of) {
-    return made(Kind::force, std::move(of), {});
-  }
-
   /// @param which record it forgets; null = it looks
-  [[nodiscard]] static Call recall(std::shared_ptr<Recollection> of,
+  [[nodiscard]] static Call recall(std::shared_ptr<Operation> of,
                                    std::shared_ptr<const Answer> which, Instant now) {
     Call call = made(Kind::recall, std::move(of), now);
     call.found = std::move(which);
     return call;
   }
-
-  [[nodiscard]] static Call list(std::shared_ptr<Listing> of) {
-    return made(Kind::list, std::move(of), {});
-  }
-  [[nodiscard]] static Call queue(std::shared_ptr<QueueLook> of) {
-    return made(Kind::queue, std::move(of), {});
-  }
-  /// Renews the places of waiters.
-  [[nodiscard]] static Call ask(std::shared_ptr<Places> of) {
-    return made(Kind::ask, std::move(of), {});
-  }
   /// @param of known to nobody else
   [[nodiscard]] static Call slots(std::shared_ptr<Operation> of, Server& at) {
-    Call call = made(Kind::slots, std::move(of), {});
-    call.at = &at;
+    Call call = made(Kind::slots, std::move(of));
+    call.route.at = &at;
     return call;
   }
 
-  /// Of `acquire` and `cancel`.
-  [[nodiscard]] Acquisition& acquisition() const { return static_cast<Acquisition&>(*operation); }
-  [[nodiscard]] std::shared_ptr<Acquisition> shared_acquisition() const {
-    return std::static_pointer_cast<Acquisition>(operation);
-  }
-  [[nodiscard]] const AttemptId& attempt() const { return acquisition().request().attempt; }
-  [[nodiscard]] Release& releasing() const { return static_cast<Release&>(*operation); }
-  [[nodiscard]] Renewal& renewal() const { return static_cast<Renewal&>(*operation); }
-  [[nodiscard]] std::shared_ptr<Inspection> inspection() const {
-    return std::static_pointer_cast<Inspection>(operation);
-  }
-  [[nodiscard]] std::shared_ptr<Recollection> recollection() const {
-    return std::static_pointer_cast<Recollection>(operation);
-  }
   [[nodiscard]] const Listing& listing() const { return static_cast<Listing&>(*operation); }
   [[nodiscard]] const QueueLook& queue_look() const { return static_cast<QueueLook&>(*operation); }
   [[nodiscard]] const Places& places() const { return static_cast<Places&>(*operation); }
@@ -190,9 +167,9 @@ struct Call {
       case Kind::renew: return renewal().items().front().hold.name;
       case Kind::release:
       case Kind::force: return releasing().hold().name;
-      case Kind::inspect: return static_cast<const Inspection&>(*operation).name();
+      case Kind::inspect: return inspection().name();
       case Kind::check: return remote::probed_name;
-      case Kind::recall: return static_cast<const Recollection&>(*operation).key();
+      case Kind::recall: return recollection().key();
       case Kind::queue: return queue_look().name();
       case Kind::ask:
       case Kind::list:
@@ -220,7 +197,7 @@ struct Call {
     return Mode::exclusive;
   }
   /// @return true if it goes to one server, whichever the name goes to.
-  [[nodiscard]] bool is_bound() const noexcept { return asks_first; }
+  [[nodiscard]] bool is_bound() const noexcept { return route.asks_first; }
   // For remote::Exchange. A server forgets the inbox of a client with its connection.
   static constexpr bool asks_on_each_connection = true;
   /// @return the attempt that the same request asks for; null = none.
@@ -231,15 +208,17 @@ struct Call {
   [[nodiscard]] bool is_about_an_attempt() const noexcept {
     return kind == Kind::acquire || kind == Kind::cancel;
   }
-  [[nodiscard]] remote::Purpose purpose() const noexcept {
+
+ private:
+  [[nodiscard]] static remote::Purpose purpose_of(Kind kind) noexcept {
     using enum remote::Purpose;
     switch (kind) {
       case Kind::acquire: return take;
-      case Kind::cancel: return leftover ? look : ours ? undo : remote::Purpose::cancel;
-      case Kind::release: return ours ? give_back : remote::Purpose::release;
+      case Kind::cancel: return remote::Purpose::cancel;
+      case Kind::release: return remote::Purpose::release;
       case Kind::renew: return remote::Purpose::renew;
       case Kind::ask: return hint;
-      case Kind::slots: return route;
+      case Kind::slots: return remote::Purpose::route;
       case Kind::inspect:
       case Kind::check:
       case Kind::force:
@@ -247,18 +226,7 @@ struct Call {
       case Kind::list:
       case Kind::queue: break;
     }
-    return question;
-  }
-
- private:
-  /// @param lease of what it is about, or `no_lease`
-  static Call made(Kind kind, std::shared_ptr<Operation> of, Instant now,
-                   std::chrono::nanoseconds lease = no_lease) {
-    return {.kind = kind,
-            .operation = std::move(of),
-            .asked = now,
-            .time = core::command_timeout(lease),
-            .longest = core::longest_command(lease)};
+    return Purpose::question;
   }
 };
 

@@ -35,7 +35,7 @@ std::uint8_t script_of(const Call& call) {
 void note_sent(const Call& call, Operation& operation) {
   if (call.kind == Call::Kind::acquire) {
     static_cast<Acquisition&>(operation).sent(call.asked);
-  } else if (call.kind == Call::Kind::release && call.goes_on) {
+  } else if (call.kind == Call::Kind::release && call.written.goes_on) {
     static_cast<Release&>(operation).successor()->sent(call.asked);
   }
 }
@@ -51,12 +51,13 @@ Failure CallWriter::want(Server& server, bool now) {
 
 bool CallWriter::send(Server& server, Call& call) {
   Connection& commands = server.commands();
-  call.generation = commands.calls().generation();
+  call.written.generation = commands.calls().generation();
   // Only now: a connection that comes up later has another generation, and its server another
   // clock.
   if (!commands.up()) return false;
-  call.script = script_of(call);
-  call.whole = call.whole || !commands.calls().loaded().has(call.script, call.generation);
+  call.written.script = script_of(call);
+  call.written.whole = call.written.whole ||
+                       !commands.calls().loaded().has(call.written.script, call.written.generation);
   Operation& operation = *call.operation;
   Connection::Sent sent{};
   // Again if its successor was taken back after that was written: it goes alone.
@@ -82,13 +83,14 @@ void CallWriter::break_lines() noexcept {
 }
 
 void CallWriter::note_lost(const Server& server, Call& call) noexcept {
-  call.whole = false;  // the next connection may have the script
+  call.written.whole = false;  // the next connection may have the script
   if (call.kind == Call::Kind::acquire || call.kind == Call::Kind::cancel) {
     // A cancel takes nothing. But its answer may have named a hold.
     note_lost_take(server, call, call.shared_acquisition());
   } else if (call.kind == Call::Kind::release) {
-    if (!call.ours) parts_.attempts.release_lost(call.releasing().hold(), parts_.now());
-    if (call.goes_on) note_lost_take(server, call, call.releasing().successor());
+    if (call.why == remote::Purpose::release)
+      parts_.attempts.release_lost(call.releasing().hold(), parts_.now());
+    if (call.written.goes_on) note_lost_take(server, call, call.releasing().successor());
   } else if (call.kind == Call::Kind::recall) {
     call.copies = call.copies || call.found;
   } else if (call.kind == Call::Kind::force) {
@@ -99,30 +101,25 @@ void CallWriter::note_lost(const Server& server, Call& call) noexcept {
 void CallWriter::note_lost_take(const Server& server, const Call& call,
                                 const std::shared_ptr<Acquisition>& taker) noexcept {
   const Instant now = parts_.now();
-  const Instant due =
-      call.kind == Call::Kind::cancel ? now : remote::VoidMoment::look_at(call.asked, call.void_in);
-  parts_.attempts.request_lost(taker,
-                               {.after = call.void_after,
-                                .clock = server.clock(),
-                                .noted = now,
-                                .lasts = remote::VoidMoment::lasts_for(call.void_in)},
-                               due);
+  const remote::VoidTime& void_time = call.written.void_time;
+  const Instant due = call.kind == Call::Kind::cancel ? now : void_time.look_at(call.asked);
+  parts_.attempts.request_lost(taker, void_time.lost(server.clock(), now), due);
 }
 
 void CallWriter::write(const Server& server, std::string& bytes, Call& call) {
   const Requests& requests = parts_.requests;
-  if (call.asks_first) Requests::asking(bytes);
-  const Passage passage{.arrives = call.asks_first, .whole = call.whole};
+  if (call.route.asks_first) Requests::asking(bytes);
+  const Passage passage{.arrives = call.route.asks_first, .whole = call.written.whole};
   switch (call.kind) {
     case Call::Kind::acquire: return write_acquire(server, bytes, passage, call);
     case Call::Kind::release: return write_release(server, bytes, passage, call);
     case Call::Kind::cancel: return write_cancel(bytes, passage, call);
     case Call::Kind::renew: return requests.renew(bytes, passage, call.renewal().items());
-    case Call::Kind::inspect: return requests.inspect(bytes, passage, call.inspection()->name());
+    case Call::Kind::inspect: return requests.inspect(bytes, passage, call.inspection().name());
     case Call::Kind::force:
       return requests.force_release(bytes, passage, *call.releasing().found());
     case Call::Kind::recall:
-      return requests.recall(bytes, passage, call.recollection()->key(), call.found.get());
+      return requests.recall(bytes, passage, call.recollection().key(), call.found.get());
     case Call::Kind::check: return requests.check(bytes, passage);
     case Call::Kind::list:
       return requests.list(bytes, passage, call.listing(),
@@ -138,7 +135,7 @@ void CallWriter::write_acquire(const Server& server, std::string& bytes, Passage
   const Acquisition::Request& request = call.acquisition().request();
   const bool wait = request.wait && parts_.topology->may_wait(server);
   set_void_moment(server, call, request);
-  passage.void_after = call.void_after;
+  passage.void_after = call.written.void_time.after;
   if (request.mode == Mode::once) {
     parts_.requests.begin(bytes, passage, request, wait,
                           parts_.attempts.conclusion_of(request.attempt));
@@ -150,9 +147,9 @@ void CallWriter::write_acquire(const Server& server, std::string& bytes, Passage
 
 void CallWriter::write_cancel(std::string& bytes, const Passage& passage, Call& call) const {
   const Acquisition& operation = call.acquisition();
-  call.decided = operation.done();
+  call.written.decided = operation.done();
   std::optional<std::uint64_t> grant;
-  if (call.decided) grant = operation.grant().number;
+  if (call.written.decided) grant = operation.grant().number;
   parts_.requests.cancel(bytes, passage, operation.request(), grant);
 }
 
@@ -168,25 +165,26 @@ void CallWriter::write_release(const Server& server, std::string& bytes, Passage
   // A release that is sent again comes behind the cancel of its successor, which nobody would take
   // out of the queue once more.
   if (next) parts_.attempts.wanted(next);
-  call.goes_on = next && !next->done() && !parts_.attempts.is_withdrawn(next->request().attempt);
-  if (call.goes_on) set_void_moment(server, call, next->request());
-  passage.void_after = call.void_after;
+  call.written.goes_on =
+      next && !next->done() && !parts_.attempts.is_withdrawn(next->request().attempt);
+  if (call.written.goes_on) set_void_moment(server, call, next->request());
+  passage.void_after = call.written.void_time.after;
   // Its own short hold is over before it has stopped to listen.
   RedissonSide* const redisson = parts_.redisson_of(hold.mode);
   passage.heard = redisson != nullptr && redisson->is_still_counted(hold.name);
   parts_.requests.release(
-      bytes, passage, hold, call.goes_on ? &next->request() : nullptr,
-      call.goes_on && next->request().wait && parts_.topology->may_wait(server));
+      bytes, passage, hold, call.written.goes_on ? &next->request() : nullptr,
+      call.written.goes_on && next->request().wait && parts_.topology->may_wait(server));
 }
 
 // The server ignores it after the time that the connection gives to its answer. On a slow link each
 // request would arrive too late for a shorter time.
 void CallWriter::set_void_moment(const Server& server, Call& call,
                                  const Acquisition::Request& request) const {
-  call.void_in = server.commands().calls().time_for(core::command_timeout(request.lease),
-                                                    core::longest_command(request.lease));
-  call.void_after =
-      remote::VoidMoment::after_that(server.identity().time(), parts_.now(), call.void_in);
+  const SentCalls& calls = server.commands().calls();
+  call.written.void_time = remote::VoidTime::from(
+      server.identity().time(), parts_.now(),
+      calls.time_for(core::command_timeout(request.lease), core::longest_command(request.lease)));
 }
 
 }  // namespace mortise::redis

@@ -40,10 +40,11 @@ void ClusterPages::list(const Call& call) {
         {Errc::misconfigured,
          parts_.describe() + ": the cursor is invalid; pass the cursor of the previous page"});
   } else if (!cursor->left.empty() || cursor->ended) {
-    answered(server, Call::list(operation), cursor->take(operation->limit(), operation->prefix()));
+    answered(server, Call::made(Call::Kind::list, operation),
+             cursor->take(operation->limit(), operation->prefix()));
   } else {
     Call page = call;
-    page.at = &server;
+    page.route.at = &server;
     parts_.exchange->submit(std::move(page));
   }
 }
@@ -61,8 +62,8 @@ void ClusterPages::answered(Server& server, const Call& call, NamePage page) {
   }
   if (next != nullptr && page.names.empty()) {
     Call more = call;
-    more.whole = false;
-    more.at = next;
+    more.written.whole = false;
+    more.route.at = next;
     return parts_.exchange->submit(std::move(more));
   }
   const std::string there = next == nullptr ? here : next->identity().address().text();

@@ -63,8 +63,8 @@ bool ClusterServers::redirected(Server& server, const Call& call, const std::str
     return true;
   }
   const auto where = parse_redirection(words, server.identity().address());
-  if (!where || call.moves == most_moves) return false;
-  if (call.whole) server.commands().calls().loaded().forget();  // it was not read
+  if (!where || call.route.moves == most_moves) return false;
+  if (call.written.whole) server.commands().calls().loaded().forget();  // it was not read
   Server& to = cluster_.at(where->to);
   const bool for_once = where->for_once && !base::mutant("redis.ask_is_moved");
   const bool news = !for_once && cluster_.moved(where->slot, to);
@@ -75,11 +75,11 @@ bool ClusterServers::redirected(Server& server, const Call& call, const std::str
   if (acquires) parts_.attempts.refuse(call.attempt());
   if (!over) {
     Call again = call;
-    again.whole = false;
-    again.at = for_once ? &to : nullptr;
-    again.asks_first = for_once && !base::mutant("redis.ask_without_asking");
+    again.written.whole = false;
+    again.route.at = for_once ? &to : nullptr;
+    again.route.asks_first = for_once && !base::mutant("redis.ask_without_asking");
     again.once = acquires && !for_once && !call.acquisition().request().wait;
-    ++again.moves;
+    ++again.route.moves;
     parts_.exchange->submit(std::move(again));
   }
   if (!news) return true;
@@ -92,9 +92,9 @@ bool ClusterServers::redirected(Server& server, const Call& call, const std::str
 void ClusterServers::lost(Server& server, Exchange::Calls& calls) {
   base::OneByOne each;
   for (Call& call : calls) {
-    if (!call.asks_first) continue;
-    call.at = nullptr;  // whoever sent it here may have it again, or nobody
-    call.asks_first = false;
+    if (!call.route.asks_first) continue;
+    call.route.at = nullptr;  // whoever sent it here may have it again, or nobody
+    call.route.asks_first = false;
     if (call.kind == Call::Kind::acquire) {
       each([&] { parts_.exchange->ask(call.shared_acquisition(), true); });
     }

@@ -29,7 +29,7 @@ class ClusterServers final : public Topology, public Exchange::Routes {
     return cluster_.server_of(name);
   }
   [[nodiscard]] Server& server_of(const Call& call) const noexcept override {
-    return call.at != nullptr ? *call.at : cluster_.server_of(call.name());
+    return call.route.at != nullptr ? *call.route.at : cluster_.server_of(call.name());
   }
   [[nodiscard]] Server* nth(std::size_t number) const noexcept override {
     return cluster_.nth(number);
@@ -41,7 +41,8 @@ class ClusterServers final : public Topology, public Exchange::Routes {
   [[nodiscard]] std::uint64_t version() const noexcept override { return cluster_.version(); }
   [[nodiscard]] bool is_settled() const noexcept override { return cluster_.is_agreed(); }
   void use(Server& server, const Call& call) override;
-  // A list goes on by what is known of the masters now: the one that was asked may be gone for good.
+  // A list goes on by what is known of the masters now: the one that was asked may be gone for
+  // good.
   [[nodiscard]] bool sends_instead(Call& call) override {
     if (call.kind != Call::Kind::list) return false;
     pages_.list(call);

@@ -13,8 +13,9 @@ bool Events::admits(const Call& call) {
   Attempts& attempts = parts_.attempts;
   const bool admitted =
       call.kind == Call::Kind::acquire
-          ? attempts.asked(call.shared_acquisition(), call.generation, call.once)
-          : !call.goes_on || attempts.asked(call.releasing().successor(), call.generation);
+          ? attempts.asked(call.shared_acquisition(), call.written.generation, call.once)
+          : !call.written.goes_on ||
+                attempts.asked(call.releasing().successor(), call.written.generation);
   return admitted || base::mutant("redis.send_what_is_withdrawn");
 }
 

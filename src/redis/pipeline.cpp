@@ -100,7 +100,7 @@ Pipeline::Match Pipeline::match(const Reply& reply) {
   const std::lock_guard lock(mutex_);
   Call* const call = calls_.take_oldest();
   if (call == nullptr) return Match::unexpected;
-  if (std::exchange(call->awaits_asking, false)) {
+  if (std::exchange(call->route.awaits_asking, false)) {
     calls_.put_back();
     return Match::asking;
   }

@@ -20,7 +20,7 @@ void Parts::ask_in_turn(const std::shared_ptr<Acquisition>& waiter) const {
     return;
   }
   if (turn.together.empty()) return exchange->ask(waiter);
-  exchange->submit(Call::ask(std::make_shared<Places>(std::move(turn.together))));
+  exchange->submit(Call::made(Call::Kind::ask, std::make_shared<Places>(std::move(turn.together))));
 }
 
 void Polling::attach_all() {

@@ -88,7 +88,8 @@ void RedisBackend::renew(const std::shared_ptr<Renewal>& operation) {
 
 void RedisBackend::release(const std::shared_ptr<Release>& operation) {
   if (!open(*operation)) return;
-  if (operation->found() != nullptr) return client_->exchange.submit(Call::force(operation));
+  if (operation->found() != nullptr)
+    return client_->exchange.submit(Call::made(Call::Kind::force, operation));
   if (base::mutant("redis.forget_a_hold_before_its_release")) {
     client_->attempts.give_up_release(operation->hold());
   }
@@ -98,7 +99,7 @@ void RedisBackend::release(const std::shared_ptr<Release>& operation) {
 }
 
 void RedisBackend::inspect(const std::shared_ptr<Inspection>& operation) {
-  if (open(*operation)) client_->exchange.submit(Call::inspect(operation));
+  if (open(*operation)) client_->exchange.submit(Call::made(Call::Kind::inspect, operation));
 }
 
 // A repeated request must not forget a later record. So it first looks, and then forgets the record
@@ -114,7 +115,7 @@ void RedisBackend::check(const std::shared_ptr<Check>& operation) {
 
 void RedisBackend::list(const std::shared_ptr<Listing>& operation) {
   if (!open(*operation)) return;
-  Call call = Call::list(operation);
+  Call call = Call::made(Call::Kind::list, operation);
   call.since = parts().now();
   client_->topology->list(call);
 }
@@ -124,7 +125,7 @@ void RedisBackend::queue(const std::shared_ptr<QueueLook>& operation) {
   if (Failure bad = client_->requests.check_name(operation->name())) {
     return operation->failed(std::move(bad));
   }
-  client_->exchange.submit(Call::queue(operation));
+  client_->exchange.submit(Call::made(Call::Kind::queue, operation));
 }
 
 // What waits first, then everybody's operations.

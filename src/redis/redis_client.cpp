@@ -41,17 +41,17 @@ RedisClient::RedisClient(const Settings& settings, const remote::Tls* tls, Host&
     parts.gate = &gate.emplace(parts, *witness);
   }
   if (settings.queue_mode != QueueMode::redisson) return;
-  redisson = std::make_unique<RedissonSide>(
-      RedissonSide::Parts{.host = host,
-                          .server = server,
-                          .requests = requests,
-                          .attempts = attempts,
-                          .ask = [this](const auto& operation) { exchange.ask(operation); },
-                          .inspect =
-                              [this](auto operation) {
-                                if (!polling.is_closed())
-                                  exchange.submit(Call::inspect(std::move(operation)));
-                              }});
+  redisson = std::make_unique<RedissonSide>(RedissonSide::Parts{
+      .host = host,
+      .server = server,
+      .requests = requests,
+      .attempts = attempts,
+      .ask = [this](const auto& operation) { exchange.ask(operation); },
+      .inspect =
+          [this](auto operation) {
+            if (!polling.is_closed())
+              exchange.submit(Call::made(Call::Kind::inspect, std::move(operation)));
+          }});
   parts.redisson = redisson.get();
 }
 

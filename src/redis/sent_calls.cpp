@@ -8,19 +8,20 @@
 namespace mortise::redis {
 
 SentCalls::Place SentCalls::add(Call& call, Clock& clock) noexcept {
-  call.awaits_asking = call.asks_first;
-  const bool whole = call.whole;
-  const std::uint8_t script = call.script;
+  call.route.awaits_asking = call.route.asks_first;
+  const bool whole = call.written.whole;
+  const std::uint8_t script = call.written.script;
   // The time does not count from the making of the call, because its thread may have stood still
   // since. Otherwise all other calls under way would be in doubt because of a call that has just
   // left.
   call.left = call.asked;
-  if (call.asked == Instant{} || call.time.count() > 0) {
+  if (call.asked == Instant{} || call.patience.usual.count() > 0) {
     const Instant now = clock.now();
     if (call.asked == Instant{}) call.asked = now;
     if (call.since == Instant{}) call.since = call.asked;
     call.left = now;
-    if (call.time.count() > 0) call.deadline = now + time_for(call.time, call.longest);
+    if (call.patience.usual.count() > 0)
+      call.deadline = now + time_for(call.patience.usual, call.patience.longest);
   }
   const Place place = calls_.add(std::move(call));
   note();

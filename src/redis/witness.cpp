@@ -135,10 +135,10 @@ void Witness::ask(std::chrono::milliseconds time, std::uint64_t epoch) {
   const auto say = [&](Word word, std::initializer_list<std::string_view> words) {
     std::string bytes;
     append_command(bytes, {words.begin(), words.size()});
-    Call call{.kind = Call::Kind::check,
-              .tag = static_cast<std::uint32_t>(word),
-              .generation = epoch,
-              .time = time + patience};
+    Call call;
+    call.tag = static_cast<std::uint32_t>(word);
+    call.written.generation = epoch;
+    call.patience.usual = time + patience;
     return connection_.send(call, bytes) == Connection::Sent::sent;
   };
   bool sent = false;

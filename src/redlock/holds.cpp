@@ -218,9 +218,8 @@ Instant end_of_hold(Instant counted_from, std::chrono::nanoseconds lease) noexce
 
 void Renewals::renew(const std::shared_ptr<Renewal>& operation) {
   const Servers& servers = parts_.servers;
-  core::Nanos shortest = core::longest_lease;
-  for (const Renewal::Item& item : operation->items()) shortest = std::min(shortest, item.lease);
-  const auto renewing = std::make_shared<Renewing>(operation, node_timeout(shortest));
+  const auto renewing =
+      std::make_shared<Renewing>(operation, node_timeout(remote::shortest_lease(*operation)));
   servers.begin(renewing->roll);
   const NodeSet nodes = servers.usable();  // only now: which of these connections are up
   servers.want_missing(nodes, true);       // the library paces renewals by their lease
@@ -229,7 +228,7 @@ void Renewals::renew(const std::shared_ptr<Renewal>& operation) {
     operation->answered();  // unknown: repeated inside the lease
     return;
   }
-  const Call call{.kind = Call::Kind::renew, .operation = renewing, .asked = parts_.now()};
+  const Call call = Call::made(Call::Kind::renew, renewing, parts_.now());
   {
     const Lock lock(renewing->mutex);
     renewing->asked = call.asked;
@@ -274,7 +273,7 @@ bool Renewals::on_answer(Node& node, const Call& call, const VoteReply& reply) {
   std::vector<HoldId> late;  // and not the items: `judge()` writes into them
   Lock lock(renewing->mutex);
   renewing->open &= ~bit;
-  const bool counts = !renewing->roll.newcomer(node.index(), call.generation) &&
+  const bool counts = !renewing->roll.newcomer(node.index(), call.written.generation) &&
                       renewing->roll.counts(node.index(), node.server().id());
   for (std::size_t i = 0; counts && i < codes.size(); ++i) {
     Tally& tally = renewing->tallies[i];

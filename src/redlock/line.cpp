@@ -50,29 +50,29 @@ std::uint8_t script_of(const Call& call) noexcept {
 redis::Connection::Sent CallWriter::send(Node& node, Call call, const Server* only) const {
   base::Scratch<struct RequestBytes> scratch;
   std::string& bytes = scratch.text();
-  call.generation = node.generation();
+  call.written.generation = node.generation();
   // Only now: a connection that came up later has another generation.
   if (!node.usable() || (only != nullptr && &node.server() != only)) {
     return redis::Connection::Sent::refused;
   }
-  call.server = node.server().id();
-  call.node = node.index();
-  call.time = {};
+  call.route.node = node.index();
+  call.patience = {};
   const std::chrono::nanoseconds time = time_of(call);
   const Instant now = clock_->now();
   if (call.asked == Instant{}) call.asked = now;
   call.deadline = now + time;
   if (call.kind == Call::Kind::acquire) {
-    call.void_after = node.clock().at(now) + std::chrono::duration_cast<redis::ServerTime>(time);
+    call.written.void_time = remote::VoidTime::from(node.clock(), now, time);
   }
-  call.script = script_of(call);
-  call.whole = call.whole || !node.commands().calls().loaded().has(call.script, call.generation);
+  call.written.script = script_of(call);
+  call.written.whole = call.written.whole || !node.commands().calls().loaded().has(
+                                                 call.written.script, call.written.generation);
   write(bytes, call, node);
   return node.send(std::move(call), bytes);
 }
 
 void CallWriter::write(std::string& bytes, const Call& call, Node& node) const {
-  Passage passage{.whole = call.whole, .void_after = call.void_after};
+  Passage passage{.whole = call.written.whole, .void_after = call.written.void_time.after};
   switch (call.kind) {
     case Call::Kind::acquire:
       passage.step = ballot_in(call).step;
@@ -160,8 +160,8 @@ bool Line::send(Line& /*line*/, Call& call) {
   // The server has ended the hold by itself: no exchange sends its release any more.
   if (call.kind == Call::Kind::release && ending_in(call).expire(shared_.clock->now())) return true;
   // The release of the hold takes back what a lost request for its vote took.
-  const bool stands =
-      call.leftover && courses_.ask(call.attempt(), &remote::AttemptCourse::number) != 0;
+  const bool stands = call.why == remote::Purpose::look &&
+                      courses_.ask(call.attempt(), &remote::AttemptCourse::number) != 0;
   bool sent = stands;
   for (const auto& node : shared_.nodes) {
     if (stands || !leads_here(*node)) continue;
@@ -171,7 +171,7 @@ bool Line::send(Line& /*line*/, Call& call) {
 }
 
 bool Line::send_take(Call& call) {
-  Node& node = *shared_.nodes[call.node];
+  Node& node = *shared_.nodes[call.route.node];
   const Instant now = shared_.clock->now();
   const Sent sent = leads_here(node) ? shared_.writer.send(node, call, &server_) : Sent::refused;
   if (sent == Sent::refused) shared_.user.not_asked(node, call);
@@ -184,8 +184,8 @@ bool Line::send_take(Call& call) {
 void Line::note_lost(const Line& /*line*/, Call& call) noexcept {
   const Instant now = shared_.clock->now();
   if (call.kind == Call::Kind::acquire) {
-    const Instant due = call.deadline + remote::VoidMoment::a_moment;
-    courses_.request_lost(call.shared_acquisition(), {call.void_after, server_.id(), now}, due);
+    courses_.request_lost(call.shared_acquisition(), call.written.void_time.lost(server_.id(), now),
+                          call.deadline + remote::VoidMoment::a_moment);
   } else if (call.kind == Call::Kind::release) {
     courses_.release_lost(call.releasing().hold(), now);
   }

@@ -89,7 +89,7 @@ class Line final : public Exchange::Store {
 
   /// The call of a take cannot leave.
   void not_asked(const redis::Call& take) {
-    shared_.user.not_asked(*shared_.nodes[take.node], take);
+    shared_.user.not_asked(*shared_.nodes[take.route.node], take);
   }
 
   /// The exchange does not ask for a vote again on the next connection: the round does, if it goes

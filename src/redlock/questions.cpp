@@ -72,7 +72,7 @@ void Questions::look_at(const std::shared_ptr<Looking>& looking, NodeSet nodes) 
     nodes &= ~looking->asked;
     looking->asked |= nodes;
   }
-  const Call call{.kind = Call::Kind::inspect, .operation = looking};
+  const Call call = Call::made(Call::Kind::inspect, looking);
   for (const auto& node : parts_.servers.nodes()) {
     if ((nodes & only(node->index())) == 0) continue;
     if (parts_.servers.writer().send(*node, call) == redis::Connection::Sent::sent) continue;

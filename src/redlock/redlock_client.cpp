@@ -227,7 +227,7 @@ void RedlockClient::no_answer(Node& node, const Call& call, const Failure& why, 
 // The server does not know the script. @return false: the call cannot be sent once more
 bool RedlockClient::send_whole(Node& node, Call call) {
   node.commands().calls().loaded().forget();
-  call.whole = true;
+  call.written.whole = true;
   Server& server = node.server();
   if (is_of_exchange(call)) {
     if (call.kind == Call::Kind::acquire) server.refused(ballot_in(call));
@@ -240,7 +240,7 @@ bool RedlockClient::send_whole(Node& node, Call call) {
 void RedlockClient::refused(Node& node, const Call& call, const Reply& reply) {
   ServerError error = redis::server_error(node.where(), reply.text);
   error.failure.text += redis::remedy(node.settings(), reply.text);
-  if (error.kind == ServerError::Kind::script && !call.whole) {
+  if (error.kind == ServerError::Kind::script && !call.written.whole) {
     if (!send_whole(node, call)) no_answer(node, call, error.failure, true, false);
     return;
   }

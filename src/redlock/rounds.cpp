@@ -201,7 +201,7 @@ void Rounds::settle(const Attempt& attempt, Lock lock) {
 
 // A vote with another number than that of the hold has to learn the number of the hold.
 void Rounds::settle_late(Node& node, const std::shared_ptr<Ballot>& ballot) {
-  const Call call{.kind = Call::Kind::ask, .operation = ballot};
+  const Call call = Call::made(Call::Kind::ask, ballot);
   if (parts_.servers.writer().send(node, call) == redis::Connection::Sent::sent) return;
   no_vote(node, call, node.why());
 }
@@ -406,7 +406,7 @@ void Rounds::note_late(QuorumAttempt& attempt, const Node& node, const Call& cal
                        VoteReply& reply) const {
   const std::size_t index = node.index();
   const bool joined = (attempt.nodes.late & only(index)) != 0;
-  if (joined || attempt.roll.newcomer(index, call.generation)) return;
+  if (joined || attempt.roll.newcomer(index, call.written.generation)) return;
   if (!attempt.roll.counts(index, node.server().id())) return;
   if (base::mutant("redlock.hears_none_but_the_holders")) return;
   if (reply.kind == VoteReply::Kind::vote) {
@@ -444,7 +444,7 @@ void Rounds::on_take(Node& node, const Call& call, VoteReply reply) {
   // The hold gets that vote as well, but it does not count for the majority.
   const bool joined =
       (attempt->nodes.late & only(index)) != 0 && !base::mutant("redlock.newcomer_votes");
-  if (joined || attempt->roll.newcomer(index, call.generation)) {
+  if (joined || attempt->roll.newcomer(index, call.written.generation)) {
     attempt->nodes.late |= only(index);
     attempt->round.silent(index);
     return judge(attempt, std::move(lock));

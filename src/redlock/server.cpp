@@ -57,7 +57,7 @@ bool Server::is_owed(Instant until) {
 
 void Server::ask(const std::shared_ptr<Ballot>& ballot, const Node& node) {
   Call call = Call::take(ballot, {}, false);
-  call.node = node.index();
+  call.route.node = node.index();
   is_reachable() ? exchange_.submit(std::move(call)) : line_.not_asked(call);
 }
 
@@ -118,7 +118,7 @@ void Server::executed(const AttemptId& ballot, remote::ServerTime at) {
 
 void Server::answered_undo(const Call& undo, remote::ServerTime at) {
   executed(undo.attempt(), at);
-  if (undo.leftover) return;
+  if (undo.why == remote::Purpose::look) return;
   exchange_.over(undo.attempt());
 }
 

@@ -26,18 +26,7 @@ struct VoidMoment {
   Instant elsewhere{};                       ///< until when a request to another server may arrive
   std::chrono::nanoseconds lasts = longest;  ///< void so long after it left, by any clock
 
-  // Of a request that leaves at a moment, and whose answer may take that time.
-
-  /// @return the moment after which the server ignores it.
-  [[nodiscard]] static ServerTime after_that(const ServerClock& clock, Instant left,
-                                             std::chrono::nanoseconds time) noexcept {
-    return clock.at(left) + std::chrono::ceil<ServerTime>(time);
-  }
-  /// @return when a look at the server shows whether it took a hold. Before that it may still wait.
-  [[nodiscard]] static Instant look_at(Instant left, std::chrono::nanoseconds time) noexcept {
-    return left + time + a_moment;
-  }
-  /// @return its `lasts`.
+  /// @return the `lasts` of a request whose answer may take that time.
   [[nodiscard]] static std::chrono::nanoseconds lasts_for(std::chrono::nanoseconds time) noexcept {
     return std::max<std::chrono::nanoseconds>(longest, time + ServerClock::longest_way);
   }
@@ -70,6 +59,26 @@ struct VoidMoment {
 
   static constexpr std::chrono::seconds longest{2};
   static constexpr std::chrono::milliseconds a_moment{2};
+};
+
+/// When a request that takes is void, as its client has written it.
+struct VoidTime {
+  ServerTime after{};             ///< the server ignores the request after this moment of its clock
+  std::chrono::nanoseconds in{};  ///< ... which is that long after the request left
+
+  /// @param in the time that the answer to the request may take
+  [[nodiscard]] static VoidTime from(const ServerClock& clock, Instant left,
+                                     std::chrono::nanoseconds in) noexcept {
+    return {.after = clock.at(left) + std::chrono::ceil<ServerTime>(in), .in = in};
+  }
+  /// @return when a look at the server shows whether it took a hold. Before that it may still wait.
+  [[nodiscard]] Instant look_at(Instant left) const noexcept {
+    return left + in + VoidMoment::a_moment;
+  }
+  /// Its connection broke at that moment. @param clock which clock `after` is of
+  [[nodiscard]] VoidMoment lost(std::uint64_t clock, Instant now) const noexcept {
+    return {.after = after, .clock = clock, .noted = now, .lasts = VoidMoment::lasts_for(in)};
+  }
 };
 
 }  // namespace mortise::remote

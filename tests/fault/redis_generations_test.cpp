@@ -91,9 +91,11 @@ class Driven {
     return until([&] { return user.connections == times; });
   }
   [[nodiscard]] static redis::Call call(std::uint64_t generation) {
-    return {.generation = generation,
-            .operation = std::make_shared<Check>(),
-            .deadline = Clock::real()->now() + patience};
+    redis::Call call;
+    call.written.generation = generation;
+    call.operation = std::make_shared<Check>();
+    call.deadline = Clock::real()->now() + patience;
+    return call;
   }
 
  private:
@@ -178,7 +180,7 @@ TEST_F(RedisGenerations, AreNotEndedByACallThatIsSentLate) {
   ASSERT_TRUE(driven.comes_up());
   static_cast<void>(proxy.freeze(true));
   redis::Call late = redis::Call::check(std::make_shared<Check>(), Clock::real()->now() - 2s);
-  late.generation = connection.calls().generation();
+  late.written.generation = connection.calls().generation();
   ASSERT_EQ(connection.send(late, driven.ping), redis::Connection::Sent::sent);
   const Instant sent = Clock::real()->now();
   connection.ready(0, sent);
@@ -220,10 +222,8 @@ class RedisUntold : public RedisTest {
   [[nodiscard]] redis::Connection::Sent ping(std::uint32_t tag) {
     std::string bytes;
     redis::append_command(bytes, std::array<std::string_view, 1>{"PING"});
-    redis::Call call{.tag = tag,
-                     .generation = connection_->calls().generation(),
-                     .operation = std::make_shared<Check>(),
-                     .deadline = Clock::real()->now() + patience};
+    redis::Call call = Driven::call(connection_->calls().generation());
+    call.tag = tag;
     return connection_->send(call, bytes);
   }
 

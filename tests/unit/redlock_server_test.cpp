@@ -119,7 +119,7 @@ TEST_F(RedlockServer, AVoteThatALostRequestMayTakeIsTakenBackOnceMore) {
   const auto its = ballot();
   ask(server_, its);
   redis::Call take = redis::Call::take(its, start, false);
-  take.void_after = 50s;
+  take.written.void_time.after = 50s;
   take.deadline = start + 1s;
   server_.disconnected(remote::alone(std::move(take)));
   its->end();
