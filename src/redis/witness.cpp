@@ -18,16 +18,14 @@
 namespace mortise::redis {
 namespace {
 
-// As long as this at least, however soon the first one is over.
-constexpr std::chrono::milliseconds shortest_wait{5};
+// A message that no client receives.
+std::string channel_of(const Settings& settings) { return settings.prefix + "inbox:witness"; }
 
 }  // namespace
 
 Witness::Witness(Host& host, const Settings& settings, const remote::Tls* tls)
     : host_(host),
       settings_(settings),
-      clock_(host.clock()),
-      channel_(settings.prefix + "inbox:witness"),
       connection_(host, settings, tls, std::string(), static_cast<Connection::User&>(*this)) {}
 
 Witness::~Witness() = default;
@@ -47,11 +45,8 @@ void Witness::follow(const base::Endpoint& endpoint, const std::string& host,
   bool another = false;
   {
     const std::lock_guard lock(mutex_);
-    follows_ = true;
-    endpoint_ = endpoint;
-    host_name_ = host;
-    run_id_ = run_id;
-    granting_ = clock;
+    granting_ = {
+        .endpoint = endpoint, .host = host, .run_id = run_id, .clock = clock, .is_lost = false};
     another = !met_.empty() && met_ != run_id;
   }
   if (another) {
@@ -59,70 +54,52 @@ void Witness::follow(const base::Endpoint& endpoint, const std::string& host,
         {Errc::unavailable, connection_.where() + ": the endpoint leads to another server now"});
   }
   connection_.want_at(endpoint, true, host);
-  begin(clock_->now());  // it may be there already
+  begin(now());  // it may be there already
 }
 
 void Witness::lose(const Failure& why) {
-  Pendings all;
+  Grants all;
   {
     const std::lock_guard lock(mutex_);
-    follows_ = false;
-    all.swap(under_way_);
-    all.splice(all.end(), seen_);
-    static_cast<void>(note_due_locked());
+    granting_.is_lost = true;
+    all = waiting_.take_all();
+    waiting_.note_due();
   }
   tell(all, why);
 }
 
 void Witness::attest(std::uint64_t clock, Instant until, Verdict verdict) {
-  Pendings one;
+  Grants one;
   one.push_back({clock, until, std::move(verdict)});
   bool closed = false;
   {
     const std::lock_guard lock(mutex_);
     closed = closed_;
-    if (!closed) seen_.splice(seen_.end(), one);
+    if (!closed) waiting_.add(one);
   }
   if (closed) return tell(one, {Errc::closed, connection_.where()});
-  begin(clock_->now());
+  begin(now());
 }
-
-Instant Witness::first_locked() const noexcept {
-  Instant first = never;
-  for (const Pending& each : seen_) first = std::min(first, each.until);
-  return first;
-}
-
-// Under the mutex. While a WAIT is under way its end is the moment; and that has one.
-// @return whether it is an earlier one than before
-bool Witness::note_due_locked() noexcept { return due_.set(asks_ ? never : first_locked()); }
 
 void Witness::begin(Instant now) {
   std::chrono::milliseconds time{};
   std::uint64_t epoch = 0;
   bool sooner = false;
   bool asks = false;
-  Pendings strange;
+  Grants strange;
   {
     const std::lock_guard lock(mutex_);
-    if (asks_ || seen_.empty()) return;
-    if (follows_) {
-      for (auto each = seen_.begin(); each != seen_.end();) {
-        const auto next = std::next(each);
-        if (each->clock != granting_) strange.splice(strange.end(), seen_, each);
-        each = next;
-      }
-    }
+    if (!waiting_.wants_wait()) return;
+    if (!granting_.is_lost) strange = waiting_.take_others(granting_.clock);
     // First: a connection that breaks from here on, and is made anew, has begun by itself.
     epoch = connection_.calls().generation();
-    if (!seen_.empty() && follows_ && met_ == run_id_ && connection_.up()) {
-      asks = asks_ = true;
+    asks =
+        waiting_.wants_wait() && !granting_.is_lost && met_ == granting_.run_id && connection_.up();
+    if (asks) {
       refused_ = Failure{};
-      time = std::max(shortest_wait,
-                      std::chrono::duration_cast<std::chrono::milliseconds>(first_locked() - now));
-      under_way_.splice(under_way_.end(), seen_);
+      time = waiting_.begin(now);
     }
-    sooner = note_due_locked();
+    sooner = waiting_.note_due();
   }
   if (sooner) host_.changed(timer_);
   if (asks) ask(time, epoch);
@@ -145,7 +122,7 @@ void Witness::ask(std::chrono::milliseconds time, std::uint64_t epoch) {
   try {
     connection_.gather();  // one write for both
     sent = (base::mutant("redis.waits_for_nothing_new") ||
-            say(Word::publish, {"PUBLISH", channel_, std::string_view()})) &&
+            say(Word::publish, {"PUBLISH", channel_of(settings_), std::string_view()})) &&
            say(Word::wait, {"WAIT", Digits(static_cast<std::uint64_t>(settings_.replicas)),
                             Digits(static_cast<std::uint64_t>(time.count()))});
     connection_.send_gathered();
@@ -185,27 +162,24 @@ Failure Witness::refusal(const std::string& words) const {
 
 // Those that have time left are asked about once more.
 void Witness::end_round(long long replicas, const Failure& why) {
-  const Instant now = clock_->now();
+  const Instant at = now();
   const bool enough = !why && replicas >= settings_.replicas;
-  Pendings over;
+  Grants over;
   {
     const std::lock_guard lock(mutex_);
-    asks_ = false;
-    for (auto each = under_way_.begin(); each != under_way_.end();) {
-      const auto next = std::next(each);
-      if (enough || why || each->until <= now) over.splice(over.end(), under_way_, each);
-      each = next;
+    over = waiting_.end(enough || why, at);
+    if (enough && base::mutant("redis.one_wait_answers_all")) {
+      Grants later = waiting_.take_seen();
+      over.splice(over.end(), later);
     }
-    if (enough && base::mutant("redis.one_wait_answers_all")) over.splice(over.end(), seen_);
-    seen_.splice(seen_.begin(), under_way_);
-    static_cast<void>(note_due_locked());  // begin() tells
+    waiting_.note_due();  // begin() tells
   }
   if (enough) {
     tell(over, Failure{});
   } else {
     tell(over, why ? why : too_few(replicas));
   }
-  begin(now);
+  begin(at);
 }
 
 Failure Witness::too_few(long long replicas) const {
@@ -218,36 +192,32 @@ Failure Witness::of_another() const {
   return {Errc::unavailable, connection_.where() + ": another server grants locks now"};
 }
 
-// Where there is no memory for what follows from it, it is told once more.
-void Witness::tell(Pendings& those, const Failure& why) {
-  Pendings again;
-  const auto verdict = [&](Pendings& one) { one.front().verdict(why); };
-  const auto keep = [&](Pendings one) { again.splice(again.end(), one); };
+// If there is no memory for what follows from it, it is reported once more.
+void Witness::tell(Grants& those, const Failure& why) {
+  Grants again;
+  const auto verdict = [&](Grants& one) { one.front().verdict(why); };
+  const auto keep = [&](Grants one) { again.splice(again.end(), one); };
   if (!remote::each_or_keep(std::move(those), verdict, keep)) return;
-  const Instant soon = clock_->now() + shortest_wait;
+  const Instant soon = now() + Unconfirmed::shortest_wait;
   {
     const std::lock_guard lock(mutex_);
     if (closed_) return;
-    for (Pending& each : again) each.until = std::max(each.until, soon);
-    seen_.splice(seen_.end(), again);
-    static_cast<void>(note_due_locked());
+    for (Unconfirmed::Grant& each : again) each.until = std::max(each.until, soon);
+    waiting_.add(again);
+    waiting_.note_due();
   }
   host_.changed(timer_);
 }
 
 void Witness::look(Instant now) {
-  if (due_.get() > now) return;
-  Pendings over;
+  if (waiting_.due() > now) return;
+  Grants over;
   Failure why = why_down_.get();
   if (!why) why = {Errc::unavailable, connection_.where() + ": no reply to WAIT in time"};
   {
     const std::lock_guard lock(mutex_);
-    for (auto each = seen_.begin(); !asks_ && each != seen_.end();) {
-      const auto next = std::next(each);
-      if (each->until <= now) over.splice(over.end(), seen_, each);
-      each = next;
-    }
-    static_cast<void>(note_due_locked());
+    over = waiting_.take_late(now);
+    waiting_.note_due();
   }
   tell(over, why);
 }
@@ -261,50 +231,45 @@ void Witness::connected(Connection& connection) {
   bool same = false;
   {
     const std::lock_guard lock(mutex_);
-    same = met_ == run_id_;
+    same = met_ == granting_.run_id;
   }
   why_down_.clear();
   if (!same) {
     return connection.drop(
         {Errc::unavailable, connection.where() + ": this connection leads to another server"});
   }
-  begin(clock_->now());
+  begin(now());
 }
 
-// Whether it was acknowledged is not known, and asked about anew.
+// It is not known whether replicas have acknowledged it: the next connection asks again.
 void Witness::dropped(Connection& connection, const Failure& why, bool /*was_up*/,
                       std::list<Call> /*unanswered*/) {
-  bool sooner = false;
   why_down_.note(why);
+  bool sooner = false;
   {
     const std::lock_guard lock(mutex_);
     if (closed_) return;
-    asks_ = false;
     met_.clear();
-    seen_.splice(seen_.begin(), under_way_);
-    sooner = note_due_locked();
+    waiting_.give_up();
+    sooner = waiting_.note_due();
   }
   if (sooner) host_.changed(timer_);
-  base::Endpoint endpoint;
-  std::string host;
+  Granting there;
   {
     const std::lock_guard lock(mutex_);
-    if (!follows_) return;
-    endpoint = endpoint_;
-    host = host_name_;
+    there = granting_;
   }
-  connection.want_at(endpoint, false, host);
+  if (!there.is_lost) connection.want_at(there.endpoint, false, there.host);
 }
 
 void Witness::close() {
-  Pendings all;
+  Grants all;
   {
     const std::lock_guard lock(mutex_);
     closed_ = true;
-    follows_ = false;
-    all.swap(under_way_);
-    all.splice(all.end(), seen_);
-    due_.set(never);
+    granting_.is_lost = true;
+    all = waiting_.take_all();
+    waiting_.note_due();
   }
   static_cast<void>(connection_.close());
   tell(all, {Errc::closed, connection_.where()});

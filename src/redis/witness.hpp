@@ -6,16 +6,14 @@
 
 #include "base/timer_source.hpp"
 #include "redis/connection.hpp"
+#include "redis/unconfirmed.hpp"
 #include "remote/last_failure.hpp"
-#include "remote/timer.hpp"
 
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <list>
 #include <mutex>
 #include <string>
-#include <vector>
 
 namespace mortise::redis {
 
@@ -27,8 +25,7 @@ namespace mortise::redis {
 /// @thread_safety every member may be called concurrently; verdicts are told under no mutex.
 class Witness final : private Connection::User {
  public:
-  /// What is called once, with why they do not have it; clear = they do. Again where it throws.
-  using Verdict = std::function<void(const Failure& why)>;
+  using Verdict = Unconfirmed::Verdict;
 
   /// @param settings, tls outlive it; tls may be null
   Witness(Host& host, const Settings& settings, const remote::Tls* tls);
@@ -57,18 +54,21 @@ class Witness final : private Connection::User {
   class Timer final : public base::TimerSource {
    public:
     explicit Timer(Witness& witness) : witness_(witness) {}
-    [[nodiscard]] Instant due() const noexcept override { return witness_.due_.get(); }
+    [[nodiscard]] Instant due() const noexcept override { return witness_.waiting_.due(); }
     void ready(short /*events*/, Instant now) override { witness_.look(now); }
 
    private:
     Witness& witness_;
   };
-  struct Pending {
+  using Grants = Unconfirmed::Grants;
+  /// The server that grants, to which this connection has to lead.
+  struct Granting {
+    base::Endpoint endpoint{};
+    std::string host{};
+    std::string run_id{};
     std::uint64_t clock = 0;
-    Instant until{};
-    Verdict verdict{};
+    bool is_lost = true;  ///< it may never be asked again
   };
-  using Pendings = std::list<Pending>;
   enum class Word : std::uint32_t { publish, wait };
 
   // Connection::User
@@ -88,31 +88,21 @@ class Witness final : private Connection::User {
   [[nodiscard]] Failure refusal(const std::string& words) const;
   [[nodiscard]] Failure too_few(long long replicas) const;
   [[nodiscard]] Failure of_another() const;
-  [[nodiscard]] bool note_due_locked() noexcept;
-  [[nodiscard]] Instant first_locked() const noexcept;
-  void tell(Pendings& those, const Failure& why);
+  void tell(Grants& those, const Failure& why);
+  [[nodiscard]] Instant now() const { return host_.clock()->now(); }
 
   Host& host_;
   const Settings& settings_;
-  const std::shared_ptr<Clock> clock_;
-  const std::string channel_;
   Connection connection_;
-  remote::Moment due_;
   Timer timer_{*this};
+  remote::LastFailure why_down_;
 
   std::mutex mutex_;
-  Pendings seen_;       // for the next WAIT
-  Pendings under_way_;  // of this one
-  bool asks_ = false;   // one is under way
-  bool follows_ = false;
+  Unconfirmed waiting_;
+  Granting granting_;
+  std::string met_;  // the run_id of the server that this connection leads to
+  Failure refused_;  // the command before WAIT was
   bool closed_ = false;
-  base::Endpoint endpoint_;
-  std::string host_name_;
-  std::string run_id_;          // of the server that grants
-  std::uint64_t granting_ = 0;  // ... and its clock
-  std::string met_;             // of the one that this connection leads to
-  Failure refused_;             // the word before WAIT was
-  remote::LastFailure why_down_;
 };
 
 }  // namespace mortise::redis
