@@ -1,26 +1,22 @@
 // SPDX-License-Identifier: MIT
-// The servers of a cluster as a client knows them: which of them has which slot, and when they are
-// asked for that once more. It sends nothing.
+// The servers of a cluster as a client knows them: which of them has which slot, and which of them
+// is asked for that. It sends nothing.
 #pragma once
 
 #include "base/address.hpp"
-#include "redis/membership.hpp"
+#include "redis/agreement.hpp"
 #include "redis/server.hpp"
 #include "redis/settings.hpp"
-#include "redis/slots.hpp"
-#include "remote/timer.hpp"
+#include "redis/slot_map.hpp"
+#include "redis/survey_pace.hpp"
 
-#include <array>
 #include <atomic>
-#include <bitset>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -35,7 +31,8 @@ namespace mortise::redis {
 /// @thread_safety every member may be called concurrently.
 class Cluster {
  public:
-  using Slots = std::bitset<slot_count>;
+  using Slots = SlotMap::Slots;
+  using Verdict = Agreement::Verdict;
   /// @param settings those of that server, which outlive it
   using Make = std::function<std::unique_ptr<Server>(const Settings& settings)>;
 
@@ -44,14 +41,14 @@ class Cluster {
   ~Cluster();
 
   [[nodiscard]] Server& server_of(std::string_view name) const noexcept {
-    return *table_[slot_of(name)].load();
+    return slots_.server_of(name);
   }
   /// @return the server of that address, which is made if it was not met.
   [[nodiscard]] Server& at(const base::Address& address);
   /// @return the servers that were met, by number, from 0: it needs no memory; null = no more.
   [[nodiscard]] Server* nth(std::size_t number) const noexcept;
   /// @return those that have slots, in the order of their addresses.
-  [[nodiscard]] std::vector<Server*> masters() const;
+  [[nodiscard]] std::vector<Server*> masters() const { return slots_.masters(); }
   /// @return whether a server has told who has what, and was asked for that at this moment or
   /// later.
   [[nodiscard]] bool is_told(Instant since) const;
@@ -62,24 +59,20 @@ class Cluster {
   /// A server in the URL is of no use, for this reason. Others may be, as long as there is no
   /// agreement.
   void note_unusable(const Failure& why);
-  [[nodiscard]] bool has_slots(const Server& server) const noexcept;
+  [[nodiscard]] bool has_slots(const Server& server) const noexcept {
+    return slots_.has_slots(server);
+  }
   /// @return a number that is another one after each change of that.
-  [[nodiscard]] std::uint64_t version() const noexcept { return version_.load(); }
+  [[nodiscard]] std::uint64_t version() const noexcept { return slots_.version(); }
 
   /// A server said that it has not that slot, and who has.
   /// @return whether that is news
-  bool moved(std::uint16_t slot, Server& to);
+  bool moved(std::uint16_t slot, Server& to) { return slots_.move(slot, to); }
   /// A server told who has which. @return which have another one than was known
   [[nodiscard]] Slots learn(const std::vector<SlotRange>& ranges);
 
   /// @return whether calls may be sent: it is known which cluster this is.
-  [[nodiscard]] bool is_agreed() const noexcept { return agreed_.load(); }
-  /// What an answer to CLUSTER SLOTS comes to.
-  struct Verdict {
-    Membership::Verdict kind = Membership::Verdict::undecided;
-    SlotTable table{};  ///< with `ours` and `agreed`: to be learnt
-    Failure why{};      ///< with `foreign`, `split` and `none`, of which it may not be known
-  };
+  [[nodiscard]] bool is_agreed() const noexcept { return is_agreed_.load(); }
   [[nodiscard]] Verdict judge(const Server& server, SlotTable table);
   /// The same of a server that has not answered, or is silent.
   [[nodiscard]] Verdict judge_silence(const Server& server);
@@ -92,7 +85,7 @@ class Cluster {
   /// Servers are to be asked who has what. @return whether that is earlier than it was to be
   bool want_look(Instant now);
   /// @return when that is due.
-  [[nodiscard]] Instant next_look() const noexcept { return look_.get(); }
+  [[nodiscard]] Instant next_look() const noexcept { return pace_.next(); }
   /// Begins it, if it is due and nobody is asked yet.
   /// @return who is to be asked now: of each of them `end_look()` has to follow
   [[nodiscard]] std::vector<Server*> begin_look(Instant now);
@@ -109,34 +102,21 @@ class Cluster {
   [[nodiscard]] std::vector<Server*> who_may_tell_locked();
   [[nodiscard]] std::vector<std::string> texts_locked();
   [[nodiscard]] Server& whom_to_ask_locked();
-  [[nodiscard]] Verdict verdict_locked(Membership::Verdict kind, const Server& server,
-                                       SlotTable table);
-  [[nodiscard]] Failure foreign_locked(const Server& server, const NodeIds& nodes) const;
-  [[nodiscard]] Failure split_locked() const;
+  void note_agreement_locked();
 
   const Settings& settings_;
   const Make make_;
-  std::array<std::atomic<Server*>, slot_count> table_;
-  std::atomic<std::uint64_t> version_{0};
+  SlotMap slots_;
+  std::atomic<bool> is_agreed_{false};
 
   mutable std::mutex mutex_;
   std::map<std::pair<std::string, std::uint16_t>, Node> nodes_;  // by host and port
   std::vector<Server*> met_;  // the same, in the order in which they were met
-  Membership membership_;
-  std::map<std::string, SlotTable> said_;  // by seeds that have not agreed yet
-  std::atomic<bool> agreed_{false};
-  std::optional<Instant> told_;
-  Failure refusal_;
-  Failure why_none_;                       // why there may be no agreement in this round
-  Failure verdict_;                        // why there was none in the last one
+  Agreement agreement_;
+  SurveyPace pace_;
+  Failure refusal_;                        // of the server that was asked last
   std::size_t turn_ = 0;                   // of those who are asked
   const Server* knows_nothing_ = nullptr;  // who has answered last, if that is so
-  remote::Moment look_;
-  std::size_t looking_ = 0;  // who are asked
-  bool settled_ = false;     // one of them has settled it
-  bool again_ = false;       // it was wanted meanwhile
-  Instant looked_{};
-  std::chrono::milliseconds pause_;
 };
 
 }  // namespace mortise::redis
