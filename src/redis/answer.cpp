@@ -180,7 +180,7 @@ std::uint64_t number_or_none(Items& items) {
 void read_mode(Items& items, Answer& answer) {
   const std::string_view mode = items.text();
   if (mode != "w" && mode != "r") return items.fail();
-  if (mode == "r") answer.holder_mode = Mode::shared;
+  if (mode == "r") answer.holding.mode = Mode::shared;
 }
 
 void read_record(Items& items, Answer& answer) {
@@ -220,9 +220,9 @@ std::optional<Answer> Answer::parse(Items& items) {
     case Kind::free:
       answer.left = std::chrono::microseconds(items.integer(0, last_moment));
       answer.first = items.integer(0, 1) != 0;
-      answer.last_number = answer.holder_number = number_or_none(items);
-      answer.waiters = static_cast<std::size_t>(items.integer(0, last_moment));
-      answer.label = items.text().substr(0, core::longest_label);
+      answer.last_number = answer.holding.number = number_or_none(items);
+      answer.holding.waiters = static_cast<std::size_t>(items.integer(0, last_moment));
+      answer.holding.label = items.text().substr(0, core::longest_label);
       if (!items.more() || items.is_list_next()) break;  // of a key
       read_mode(items, answer);
       answer.last_number = number_or_none(items);
@@ -257,14 +257,15 @@ std::optional<ReleaseAnswer> ReleaseAnswer::parse(const Reply& reply) {
 
 std::optional<Holder> Answer::holder() const {
   if (left.count() <= 0) return std::nullopt;
-  return Holder{.label = label,
-                .token = Token(holder_number * core::tokens_in_a_grant),
+  return Holder{.label = holding.label,
+                .token = Token(holding.number * core::tokens_in_a_grant),
                 .expires_in = std::chrono::duration_cast<std::chrono::milliseconds>(left),
-                .waiters = waiters,
-                .mode = holder_mode};
+                .waiters = holding.waiters,
+                .mode = holding.mode};
 }
 
 std::string Answer::mark() const {
+  const std::string& label = holding.label;
   const bool named = label.starts_with(redissons);
   return "-" + std::to_string(last_number) +
          (named ? label.substr(redissons.size()) : std::string());

@@ -45,11 +45,15 @@ struct Answer {
   // granted, queued, busy, held
   std::chrono::microseconds left{};  ///< until the lease ends, of the attempt or of the holder
   bool first = false;                ///< nobody waits in front
-  std::uint64_t holder_number = 0;   ///< 0: unknown
   std::uint64_t last_number = 0;     ///< that was granted, also where the holder has none
-  Mode holder_mode = Mode::exclusive;
-  std::size_t waiters = 0;
-  std::string label{};
+  /// What it reports of the holder.
+  struct Holding {
+    std::uint64_t number = 0;  ///< 0: unknown
+    Mode mode = Mode::exclusive;
+    std::size_t waiters = 0;
+    std::string label{};
+  };
+  Holding holding{};
   std::shared_ptr<const Record> record{};  ///< recorded
 
   [[nodiscard]] static std::optional<Answer> parse(const Reply& reply);

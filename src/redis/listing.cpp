@@ -200,7 +200,7 @@ void add_holder(const Answer& answer, std::vector<HeldWithOthers>& holders) {
   const std::optional<Holder> holder =
       answer.kind == Answer::Kind::held ? answer.holder() : std::nullopt;
   if (!holder) return;
-  holders.push_back({.number = answer.holder_number,
+  holders.push_back({.number = answer.holding.number,
                      .entry = {.label = holder->label,
                                .mode = holder->mode,
                                .token = holder->token,
@@ -208,7 +208,7 @@ void add_holder(const Answer& answer, std::vector<HeldWithOthers>& holders) {
 }
 
 NameQueue queue_of(const Answer& answer, std::vector<HeldWithOthers> holders) {
-  NameQueue queue{.waiters_in_all = answer.waiters};
+  NameQueue queue{.waiters_in_all = answer.holding.waiters};
   // They come by the ends of their leases.
   std::sort(holders.begin(), holders.end(),
             [](const HeldWithOthers& a, const HeldWithOthers& b) { return a.number < b.number; });
@@ -233,7 +233,7 @@ std::optional<NameQueue> parse_queue(const Reply& reply, std::vector<HoldMark>* 
   if (list == nullptr || !read_waiters(Items(*list), waiters)) return std::nullopt;
   std::vector<HeldWithOthers> holders;
   const bool is_key = !items.more();
-  const bool foreign = answer->kind == Answer::Kind::held && answer->holder_number == 0;
+  const bool foreign = answer->kind == Answer::Kind::held && answer->holding.number == 0;
   if (!is_key) {
     list = items.list();
     if (list == nullptr || !read_holders(Items(*list), holders)) return std::nullopt;

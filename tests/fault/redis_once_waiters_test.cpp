@@ -17,7 +17,7 @@ TEST_F(RedisOnceWaiters, AreAllToldOfASuccess) {
   RedisTalk inbox = listen("bcd");
   ASSERT_EQ(run('a'), 1U);
   for (const char client : {'b', 'c', 'd'}) ASSERT_EQ(begin(client).kind, Kind::queued);
-  EXPECT_EQ(begin('b').label, "label of a");
+  EXPECT_EQ(begin('b').holding.label, "label of a");
   const std::uint64_t number = this->number();
   ASSERT_EQ(succeed("done"), "freed");
   for (const char client : {'b', 'c', 'd'}) {

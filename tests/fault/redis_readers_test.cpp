@@ -154,16 +154,16 @@ TEST_F(RedisReaders, AreNamedToThoseWhoAsk) {
   const auto by_one = tried();
   EXPECT_EQ(by_one.holder()->mode, Mode::shared);
   EXPECT_EQ(by_one.holder()->label, "reads");
-  EXPECT_EQ(by_one.holder_number, number_of('a'));
+  EXPECT_EQ(by_one.holding.number, number_of('a'));
   ASSERT_TRUE(reads('b'));
-  EXPECT_EQ(tried().holder_number, number_of('b'));
+  EXPECT_EQ(tried().holding.number, number_of('b'));
   EXPECT_EQ(tried().last_number, number_of('b'));
   EXPECT_EQ(prolong('a', 60'000), 1);
   const redis::Answer asked = look();
-  EXPECT_EQ(asked.holder_number, number_of('a'));
+  EXPECT_EQ(asked.holding.number, number_of('a'));
   EXPECT_EQ(asked.last_number, number_of('b'));
   ASSERT_EQ(leave('a'), "freed");
-  EXPECT_EQ(tried().holder_number, number_of('b'));
+  EXPECT_EQ(tried().holding.number, number_of('b'));
   EXPECT_EQ(tried().holder()->label, "reads");
 }
 

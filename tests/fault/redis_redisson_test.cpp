@@ -85,7 +85,7 @@ TEST_F(RedisRedisson, KeepsAHoldThatCameAfterTheOneThatAReleaseByForceIsAbout) {
   EXPECT_EQ(end(ours), "none") << "said of ours";
   EXPECT_THAT(their_fields(), HasSubstr("5e1f0000"));
   const redis::Answer found = look(true);
-  EXPECT_EQ(found.label, "redisson 5e1f0000-0000-4000-8000-100000000001:1");
+  EXPECT_EQ(found.holding.label, "redisson 5e1f0000-0000-4000-8000-100000000001:1");
   const std::string its = found.mark();
   EXPECT_EQ(its, "-" + ours + " 5e1f0000-0000-4000-8000-100000000001:1");
   server().talk().expect_ok({"DEL", "a"});
@@ -327,10 +327,10 @@ TEST_F(RedisRedisson, ATryThatFailsNamesTheHolder) {
     EXPECT_EQ(answer.kind, redis::Answer::Kind::busy);
     EXPECT_GT(answer.left, 0us);
     EXPECT_FALSE(answer.first);
-    EXPECT_EQ(answer.holder_number, number);
+    EXPECT_EQ(answer.holding.number, number);
     EXPECT_EQ(answer.last_number, last);
-    EXPECT_EQ(answer.waiters, waiters);
-    EXPECT_EQ(answer.label, label);
+    EXPECT_EQ(answer.holding.waiters, waiters);
+    EXPECT_EQ(answer.holding.label, label);
   };
   // Of a key that is free now, one with a number.
   ASSERT_EQ(take('a'), "granted");

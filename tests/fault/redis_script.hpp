@@ -140,7 +140,7 @@ class RedisScriptTest : public RedisTest {
   /// Of the hold that the server tells of, if there is one.
   std::string force_holder(bool keyed = false) {
     const redis::Answer found = look(keyed);
-    return force(found.holder_number == 0 ? found.mark() : std::to_string(found.holder_number),
+    return force(found.holding.number == 0 ? found.mark() : std::to_string(found.holding.number),
                  keyed);
   }
 

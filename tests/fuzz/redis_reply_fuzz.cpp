@@ -89,12 +89,12 @@ void check(const mortise::Record& record) {
 
 void check(const Answer& answer) {
   expect(answer.number < core::grant_number_limit, "a grant's number is exact");
-  expect(answer.holder_number < core::grant_number_limit, "a holder's number is exact");
-  expect(answer.label.size() <= core::longest_label, "a short label");
+  expect(answer.holding.number < core::grant_number_limit, "a holder's number is exact");
+  expect(answer.holding.label.size() <= core::longest_label, "a short label");
   expect(answer.last_number < core::grant_number_limit, "the last grant's number is exact");
   expect(answer.permits < core::grant_number_limit, "a number of permits");
-  const bool reads = answer.holder_mode == mortise::Mode::shared;
-  expect(!reads || answer.holder_number != 0, "who reads has a number");
+  const bool reads = answer.holding.mode == mortise::Mode::shared;
+  expect(!reads || answer.holding.number != 0, "who reads has a number");
   expect(answer.left.count() >= 0, "a lease left");
   if (answer.kind == Answer::Kind::granted) expect(answer.number != 0, "a grant has a number");
   expect((answer.kind == Answer::Kind::recorded) == (answer.record != nullptr), "one has a record");

@@ -130,14 +130,14 @@ TEST(RedisAnswerTest, HeldByOthersAndFree) {
   nobody.items[2] = nobody.items[3] = nobody.items[4] = integer(0);
   EXPECT_FALSE(Answer::parse(nobody)->holder());
   nobody.items[6].text.assign(10'000, 'x');
-  EXPECT_EQ(Answer::parse(nobody)->label.size(), core::longest_label);
+  EXPECT_EQ(Answer::parse(nobody)->holding.label.size(), core::longest_label);
   EXPECT_EQ(Answer::parse(list_of({word("void"), integer(answered_at)}))->kind, Kind::late);
-  EXPECT_EQ(Answer::parse(answer_of_readers())->holder_mode, Mode::shared);
-  EXPECT_EQ(Answer::parse(answer_of_readers())->holder_number, 77U);
+  EXPECT_EQ(Answer::parse(answer_of_readers())->holding.mode, Mode::shared);
+  EXPECT_EQ(Answer::parse(answer_of_readers())->holding.number, 77U);
   EXPECT_EQ(Answer::parse(answer_of_readers())->last_number, 99U);
   Reply owned = answer_of_readers();
   owned.items[7].text = "w";
-  EXPECT_EQ(Answer::parse(owned)->holder_mode, Mode::exclusive);
+  EXPECT_EQ(Answer::parse(owned)->holding.mode, Mode::exclusive);
   owned.items[7].text = "x";
   EXPECT_FALSE(Answer::parse(owned));
 }
@@ -357,7 +357,7 @@ TEST(RedisAnswerTest, RandomItemsAreHarmless) {
     const auto answer = Answer::parse(reply);
     if (!answer) continue;
     EXPECT_LT(answer->number, core::grant_number_limit);
-    EXPECT_LT(answer->holder_number, core::grant_number_limit);
+    EXPECT_LT(answer->holding.number, core::grant_number_limit);
     EXPECT_EQ(answer->kind == Kind::granted, answer->number != 0);
     EXPECT_EQ(answer->kind == Kind::recorded, answer->record != nullptr);
   }
