@@ -46,16 +46,16 @@ Greeting::Greeting(const Settings& settings, const std::string& inbox)
     : eviction_accepted_(settings.eviction_accepted),
       of_cluster_(settings.is_cluster()),
       address_(settings.address),
-      user_(settings.credentials.user) {
-  if (const std::optional<std::string> password = settings.credentials.current()) {
-    if (settings.credentials.user.empty()) {
+      user_(settings.login.credentials.user) {
+  if (const std::optional<std::string> password = settings.login.credentials.current()) {
+    if (settings.login.credentials.user.empty()) {
       say({Step::authenticate}, {"AUTH", *password});
     } else {
-      say({Step::authenticate}, {"AUTH", settings.credentials.user, *password});
+      say({Step::authenticate}, {"AUTH", settings.login.credentials.user, *password});
     }
   }
-  if (!settings.client_name.empty()) {
-    say({Step::name}, {"CLIENT", "SETNAME", settings.client_name});
+  if (!settings.login.client_name.empty()) {
+    say({Step::name}, {"CLIENT", "SETNAME", settings.login.client_name});
   }
   say({Step::server, "+info"}, {"INFO", "server"});
   if (inbox.empty()) {
@@ -66,8 +66,8 @@ Greeting::Greeting(const Settings& settings, const std::string& inbox)
     if (of_cluster_) say({Step::slots, "+cluster|slots"}, {"CLUSTER", "SLOTS"});
   }
   // Behind those: a sentinel, which has no databases, is to be told by its mode.
-  if (settings.database != 0) {
-    say({Step::select, "+select"}, {"SELECT", std::to_string(settings.database)});
+  if (settings.login.database != 0) {
+    say({Step::select, "+select"}, {"SELECT", std::to_string(settings.login.database)});
   }
   // Before it listens: from then on there may be a message between two answers.
   for (const Trial& trial : trials(settings, inbox)) say(trial);

@@ -38,7 +38,7 @@ std::vector<Trial> trials_of_inbox(const Settings& settings, const std::string& 
 }  // namespace
 
 std::vector<Trial> trials(const Settings& settings, const std::string& inbox) {
-  if (!settings.credentials.has_password()) return {};
+  if (!settings.login.credentials.has_password()) return {};
   if (!inbox.empty()) return trials_of_inbox(settings, inbox);
   const std::string key = lock_key(settings.prefix, remote::probed_name) + "?";
   const std::string nowhere(40, '0');
@@ -114,7 +114,7 @@ std::string remedy(std::string_view user, std::string_view right) {
 
 std::string remedy(const Settings& settings, std::string_view words, std::string_view beside) {
   const bool redisson = settings.queue_mode == QueueMode::redisson;
-  const std::string_view user = settings.credentials.user;
+  const std::string_view user = settings.login.credentials.user;
   switch (what_is_refused(words)) {
     case Refused::nothing: return {};
     case Refused::key:
@@ -134,7 +134,7 @@ std::string remedy(const Settings& settings, std::string_view words, std::string
   if (!beside.empty()) return remedy(user, beside);
   std::string all;
   Settings named = settings;
-  named.credentials.password.emplace();
+  named.login.credentials.password.emplace();
   for (const Trial& trial : trials(named, {})) {
     all.append(all.empty() ? "" : " ").append(trial.right);
   }

@@ -61,7 +61,7 @@ void read_master(base::Url& url, Settings& settings) {
     refuse_url("URL: the name of the master must have at most 128 visible characters");
   }
   if (slash != std::string_view::npos) {
-    settings.database = database_of(path.substr(slash + 1), "path");
+    settings.login.database = database_of(path.substr(slash + 1), "path");
   }
   sentinels.credentials = remote::Credentials::of(url, "sentinel-");
   if (!sentinels.credentials.user.empty() && !sentinels.credentials.has_password()) {
@@ -106,7 +106,8 @@ void read_seeds(const base::Url& url, Settings& settings) {
 
 // What a cluster does not have, or does otherwise.
 void refuse_in_cluster(const Settings& settings) {
-  if (settings.database != 0) refuse_url("URL: a cluster has only database 0; remove the database");
+  if (settings.login.database != 0)
+    refuse_url("URL: a cluster has only database 0; remove the database");
   if (settings.queue_mode == QueueMode::redisson) {
     refuse_url(
         "URL: interop=redisson supports one server only, because in a cluster Redisson sends each"
@@ -125,11 +126,11 @@ void read_database(base::Url& url, Settings& settings) {
   if (settings.sentinels) {
     in_path = url.path().find('/', 1) != std::string::npos;  // see read_master()
   } else if (in_path) {
-    settings.database = database_of(url.path().substr(1), "path");
+    settings.login.database = database_of(url.path().substr(1), "path");
   }
   if (const auto number = url.take("db")) {
     if (in_path) refuse_url("URL: the database is given in the path and as db; remove one");
-    settings.database = database_of(*number, "query");
+    settings.login.database = database_of(*number, "query");
   }
 }
 
@@ -143,8 +144,8 @@ void read_credentials(base::Url& url, remote::Credentials& credentials) {
 }
 
 void read_habits(base::Url& url, Settings& settings) {
-  if (const auto name = url.take("client-name")) settings.client_name = *name;
-  if (!printable(settings.client_name)) {
+  if (const auto name = url.take("client-name")) settings.login.client_name = *name;
+  if (!printable(settings.login.client_name)) {
     refuse_url("URL: client-name must consist of visible characters without spaces");
   }
   if (const auto prefix = url.take("prefix")) settings.prefix = *prefix;
@@ -231,7 +232,7 @@ std::string Settings::where() const {
 
 void read_manners(base::Url& url, base::Literal encrypted, Settings& settings) {
   read_database(url, settings);
-  read_credentials(url, settings.credentials);
+  read_credentials(url, settings.login.credentials);
   settings.tls = remote::read_tls(url, encrypted);
   read_habits(url, settings);
 }

@@ -27,16 +27,21 @@ struct SentinelSettings {
   remote::Credentials credentials{};  ///< the sentinels' own; by default none
 };
 
+/// How a connection introduces itself.
+struct Login {
+  remote::Credentials credentials{};  ///< no user: the server's default user
+  int database = 0;
+  std::string client_name = "mortise";
+};
+
 struct Settings {
   base::Address address{};                      ///< none where sentinels are asked
   std::optional<SentinelSettings> sentinels{};  ///< who know the address
   std::vector<base::Address> seeds{};  ///< of a cluster, whose servers tell of the others; or none
-  remote::Credentials credentials{};   ///< no user: the server's default user
+  Login login{};
   std::optional<remote::TlsSettings> tls{};      ///< empty: not encrypted
   std::shared_ptr<const Connector> connector{};  ///< null: we connect ourselves
-  int database = 0;
-  std::string client_name = "mortise";
-  std::string prefix = "mortise:";  ///< of all keys and channels
+  std::string prefix = "mortise:";               ///< of all keys and channels
   QueueMode queue_mode = QueueMode::fair;
   bool eviction_accepted = false;
   bool queues = true;  ///< at the server: a quorum's have none

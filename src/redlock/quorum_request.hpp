@@ -44,11 +44,19 @@ struct QuorumAttempt {
   };
   /// Servers by their addresses.
   struct Nodes {
-    NodeSet late = 0;    ///< that came up since the round began
-    NodeSet again = 0;   ///< that were asked twice: the first request came late
-    NodeSet spoke = 0;   ///< that have answered since the round began
-    NodeSet hinted = 0;  ///< that sent a hint that the lock may be free
-    NodeSet hears = 0;   ///< whose hints came when they were asked in this round
+    explicit Nodes(std::size_t count) : failures(count) {}
+    /// A round begins.
+    void begin() {
+      late = again = spoke = hinted = hears = 0;
+      std::fill(failures.begin(), failures.end(), Failure{});
+    }
+
+    NodeSet late = 0;               ///< that came up since the round began
+    NodeSet again = 0;              ///< that were asked twice: the first request came late
+    NodeSet spoke = 0;              ///< that have answered since the round began
+    NodeSet hinted = 0;             ///< that sent a hint that the lock may be free
+    NodeSet hears = 0;              ///< whose hints came when they were asked in this round
+    std::vector<Failure> failures;  ///< of servers that refused to answer in this round
   };
   struct Pace {
     Instant asked{};       ///< when the round began
@@ -58,7 +66,7 @@ struct QuorumAttempt {
   };
 
   QuorumAttempt(std::shared_ptr<Acquisition> wanted, Quorum quorum)
-      : operation(std::move(wanted)), round(quorum), failures(quorum.nodes) {}
+      : operation(std::move(wanted)), round(quorum), nodes(quorum.nodes) {}
   [[nodiscard]] const Acquisition::Request& request() const noexcept {
     return operation->request();
   }
@@ -75,8 +83,7 @@ struct QuorumAttempt {
   std::vector<AttemptId> lost{};     ///< ballots of earlier rounds that are not taken back yet
   VoteRound round;
   Roll roll{};  ///< of this round
-  Nodes nodes{};
-  std::vector<Failure> failures;  ///< of servers that refused to answer in this round
+  Nodes nodes;
   std::optional<Holder> holder{};
   std::shared_ptr<Ending> ending{};
   Pace pace{};

@@ -97,10 +97,9 @@ void Rounds::ask(const Attempt& attempt) {
   if (pace.polite) ballot->steps_back = Manners::StepsBack::for_others;
   attempt->ballot = ballot;
   attempt->phase = Phase::asking;
-  attempt->nodes = {};
+  attempt->nodes.begin();
   pace.asked = now;
   pace.next = never;
-  std::fill(attempt->failures.begin(), attempt->failures.end(), Failure{});
   attempt->round.begin();
   attempt->awaited.begin(parts_.awaited);
   for (const auto& node : servers.nodes()) {
@@ -356,7 +355,7 @@ void Rounds::tell_unreachable(const Attempt& attempt) {
   {
     const Lock lock(attempt->mutex);
     if (attempt->phase != Phase::unreachable) return;
-    failures = attempt->failures;
+    failures = attempt->nodes.failures;
   }
   bool final = false;
   Failure why = parts_.servers.unreachable(failures, final);
@@ -381,7 +380,7 @@ void Rounds::no_vote(const Node& node, const Call& call, const Failure& why) {
   if (attempt->ballot != call.operation) return;
   if (attempt->phase != Phase::asking && attempt->phase != Phase::settling) return;
   attempt->round.silent(node.index());
-  attempt->failures[node.index()] = why;
+  attempt->nodes.failures[node.index()] = why;
   judge(attempt, std::move(lock));
 }
 

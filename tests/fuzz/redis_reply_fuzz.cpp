@@ -178,7 +178,7 @@ void check(const Reply& reply) {
 
 void greet(const std::vector<Reply>& replies, const std::string& inbox) {
   Settings settings;
-  settings.credentials = {.user = "me", .password = "s3cr3t", .password_file = {}};
+  settings.login.credentials = {.user = "me", .password = "s3cr3t", .password_file = {}};
   settings.database = 1;
   Greeting greeting(settings, inbox);
   for (const Reply& reply : replies) {

@@ -33,14 +33,14 @@ std::string refusal(std::string_view url, Errc code = Errc::misconfigured) {
 TEST(RedisSettingsTest, WhatIsNotSaidHasItsDefault) {
   const Settings settings = Settings::parse("redis://host");
   EXPECT_EQ(settings.address.text(), "host:6379");
-  EXPECT_EQ(settings.database, 0);
-  EXPECT_EQ(settings.client_name, "mortise");
+  EXPECT_EQ(settings.login.database, 0);
+  EXPECT_EQ(settings.login.client_name, "mortise");
   EXPECT_EQ(settings.prefix, "mortise:");
   EXPECT_EQ(settings.queue_mode, QueueMode::fair);
   EXPECT_FALSE(settings.eviction_accepted);
   EXPECT_FALSE(settings.tls);
-  EXPECT_EQ(settings.credentials.user, "");
-  EXPECT_EQ(settings.credentials.current(), std::nullopt);
+  EXPECT_EQ(settings.login.credentials.user, "");
+  EXPECT_EQ(settings.login.credentials.current(), std::nullopt);
 }
 
 TEST(RedisSettingsTest, AllThatCanBeSaid) {
@@ -48,10 +48,10 @@ TEST(RedisSettingsTest, AllThatCanBeSaid) {
       "REDISS://app:se%40cret@[::1]:7000/3?client-name=shop&prefix=shop/&fair=no&"
       "eviction=accepted&ca=/ca.pem&cert=/me.pem&key=/me.key&server-name=db&verify=no");
   EXPECT_EQ(settings.address.text(), "[::1]:7000");
-  EXPECT_EQ(settings.database, 3);
-  EXPECT_EQ(settings.credentials.user, "app");
-  EXPECT_EQ(settings.credentials.current(), "se@cret");
-  EXPECT_EQ(settings.client_name, "shop");
+  EXPECT_EQ(settings.login.database, 3);
+  EXPECT_EQ(settings.login.credentials.user, "app");
+  EXPECT_EQ(settings.login.credentials.current(), "se@cret");
+  EXPECT_EQ(settings.login.client_name, "shop");
   EXPECT_EQ(settings.prefix, "shop/");
   EXPECT_EQ(settings.queue_mode, QueueMode::unfair);
   EXPECT_TRUE(settings.eviction_accepted);
@@ -64,17 +64,17 @@ TEST(RedisSettingsTest, AllThatCanBeSaid) {
   EXPECT_TRUE(Settings::parse("rediss://h").tls->verify);
   EXPECT_EQ(Settings::parse("redis://h?fair=yes&interop=redisson").queue_mode, QueueMode::redisson);
   EXPECT_EQ(Settings::parse("redis://h?client-name=&prefix=").prefix, "");
-  EXPECT_EQ(Settings::parse("redis://h/").database, 0);
-  EXPECT_EQ(Settings::parse("redis://h?db=1048575").database, 1'048'575);
-  EXPECT_EQ(Settings::parse("redis://:secret@h").credentials.current(), "secret");
+  EXPECT_EQ(Settings::parse("redis://h/").login.database, 0);
+  EXPECT_EQ(Settings::parse("redis://h?db=1048575").login.database, 1'048'575);
+  EXPECT_EQ(Settings::parse("redis://:secret@h").login.credentials.current(), "secret");
 }
 
 TEST(RedisSettingsTest, AUnixSocketHasAPath) {
   const Settings settings = Settings::parse("redis+unix://:secret@/run/redis%20a.sock?db=2");
   EXPECT_EQ(settings.address.text(), "/run/redis a.sock");
   EXPECT_EQ(settings.address.host, "");
-  EXPECT_EQ(settings.database, 2);
-  EXPECT_EQ(settings.credentials.current(), "secret");
+  EXPECT_EQ(settings.login.database, 2);
+  EXPECT_EQ(settings.login.credentials.current(), "secret");
   for (const char* url :
        {"redis+unix://host/run/redis.sock", "redis+unix:///", "redis+unix://", "redis+unix:"}) {
     EXPECT_THAT(refusal(url), HasSubstr("path of a socket")) << url;
@@ -141,7 +141,7 @@ TEST(RedisSettingsTest, OfAClusterSeveralServersAreNamed) {
   EXPECT_EQ(plain.seeds[0].text(), "a:6379");
   EXPECT_EQ(plain.seeds[1].text(), "b:7000");
   EXPECT_EQ(plain.seeds[2].text(), "[::1]:7001");
-  EXPECT_EQ(plain.credentials.user, "app");
+  EXPECT_EQ(plain.login.credentials.user, "app");
   EXPECT_EQ(plain.prefix, "p:");
   EXPECT_FALSE(plain.tls);
   EXPECT_TRUE(plain.is_cluster());
@@ -178,13 +178,13 @@ TEST(RedisSettingsTest, SentinelsAndTheNameOfTheirMaster) {
   EXPECT_EQ(settings.sentinels->master, "my.master");
   EXPECT_EQ(settings.sentinels->credentials.user, "watch");
   EXPECT_EQ(settings.sentinels->credentials.password_file, "/watch");
-  EXPECT_EQ(settings.credentials.user, "app");
-  EXPECT_EQ(settings.database, 3);
+  EXPECT_EQ(settings.login.credentials.user, "app");
+  EXPECT_EQ(settings.login.database, 3);
   EXPECT_EQ(settings.prefix, "shop/");
   EXPECT_FALSE(settings.tls);
   EXPECT_EQ(settings.where(), "redis my.master of s1:26379,s2:7,[::1]:26379");
   const Settings plain = Settings::parse("redis+sentinel://s1/m?db=2");
-  EXPECT_EQ(plain.database, 2);
+  EXPECT_EQ(plain.login.database, 2);
   EXPECT_EQ(plain.sentinels->credentials.current(), std::nullopt);
   EXPECT_EQ(Settings::parse("rediss+sentinel://s1/m?ca=/ca.pem").tls->ca_file, "/ca.pem");
 }
@@ -243,8 +243,8 @@ TEST(RedisSettingsTest, NoRefusalRepeatsThePassword) {
 TEST(RedisSettingsTest, ThePasswordOfTheEnvironment) {
   ASSERT_EQ(::setenv("MORTISE_TEST_PASSWORD", "secret", 1), 0);
   const Settings settings = Settings::parse("redis://app@h?password-env=MORTISE_TEST_PASSWORD");
-  EXPECT_EQ(settings.credentials.user, "app");
-  EXPECT_EQ(settings.credentials.current(), "secret");
+  EXPECT_EQ(settings.login.credentials.user, "app");
+  EXPECT_EQ(settings.login.credentials.current(), "secret");
   EXPECT_THAT(refusal("redis://:other@h?password-env=MORTISE_TEST_PASSWORD"),
               HasSubstr("more than once"));
   ::unsetenv("MORTISE_TEST_PASSWORD");

@@ -37,9 +37,9 @@ TEST(RedlockSettingsTest, EachServerHasItsAddressAndAllElseInCommon) {
   for (const redis::Settings& node : settings.nodes) {
     EXPECT_EQ(node.database, 3);
     EXPECT_EQ(node.prefix, "shop:");
-    EXPECT_EQ(node.client_name, "till");
-    EXPECT_EQ(node.credentials.user, "app");
-    EXPECT_EQ(node.credentials.current(), "secret");
+    EXPECT_EQ(node.login.client_name, "till");
+    EXPECT_EQ(node.login.credentials.user, "app");
+    EXPECT_EQ(node.login.credentials.current(), "secret");
     EXPECT_FALSE(node.tls.has_value());
   }
 }
