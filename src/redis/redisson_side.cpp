@@ -5,12 +5,22 @@
 #include "base/one_by_one.hpp"
 #include "core/figures.hpp"
 
+#include <chrono>
 #include <exception>
 #include <functional>
 #include <utility>
+#include <vector>
 
 namespace mortise::redis {
 namespace {
+
+// Nearly all holds are over by then.
+constexpr std::chrono::milliseconds long_from{50};
+// A client learns after that time at most that its hold has ended otherwise than by its release.
+constexpr std::chrono::milliseconds between_looks{900};
+// Holds of the same tenth of a second are looked at together: thousands of holds would wake a
+// thread thousands of times per second.
+using Tenths = std::chrono::duration<Instant::rep, std::deci>;
 
 /// Asks whether a hold stands, and says so if it does not.
 class LookAtHold final : public Inspection {
@@ -78,20 +88,30 @@ void RedissonSide::heard_of(const std::string& channel) {
 
 bool RedissonSide::began_to_hold(const Acquisition::Request& request, std::uint64_t number) {
   HoldId hold{.name = request.name, .attempt = request.attempt, .number = number};
-  return long_holds_.began(std::move(hold), parts_.host.clock()->now());
+  const std::lock_guard lock(mutex_);
+  return looks_.is_next(looks_.add(parts_.host.clock()->now() + long_from, std::move(hold)));
 }
 
 // Only the answer to a release reports the end of a hold here. Holds that ended otherwise are found
 // by this.
 void RedissonSide::look(Instant now) {
+  if (looks_.next() > now) return;
+  std::vector<HoldId> due;
+  {
+    const std::lock_guard lock(mutex_);
+    due = looks_.take(now);
+  }
   base::OneByOne each;
-  for (const HoldId& hold : long_holds_.due(now)) each([&] { look_at(hold, now); });
+  for (const HoldId& hold : due) each([&] { look_at(hold, now); });
   each.finish();
 }
 
 void RedissonSide::look_at(const HoldId& hold, Instant now) {
   if (!parts_.attempts.stands(hold, now)) return hearing_.stop_holding(hold);
-  long_holds_.again(hold, now);  // first: whatever fails below is tried then
+  {
+    const std::lock_guard lock(mutex_);  // first: whatever fails below is tried then
+    looks_.add(std::chrono::ceil<Tenths>(now + between_looks), hold);
+  }
   // Again each time: the inbox may have broken since.
   if (parts_.server.inbox().state().is_up()) hearing_.hold(hold);
 }

@@ -6,13 +6,14 @@
 
 #include "redis/attempts.hpp"
 #include "redis/hearing.hpp"
-#include "redis/long_holds.hpp"
 #include "redis/requests.hpp"
 #include "redis/server.hpp"
+#include "remote/timer.hpp"
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 
 namespace mortise::redis {
@@ -59,7 +60,7 @@ class RedissonSide {
   }
 
   /// @return when `look()` has to be called; `never` = there is no hold.
-  [[nodiscard]] Instant due() const noexcept { return long_holds_.next(); }
+  [[nodiscard]] Instant due() const noexcept { return looks_.next(); }
   void look(Instant now);
 
  private:
@@ -69,7 +70,8 @@ class RedissonSide {
 
   const Parts parts_;
   Hearing hearing_;
-  LongHolds long_holds_;
+  std::mutex mutex_;
+  remote::Timer<HoldId> looks_;  // at holds, whether they stand
 };
 
 }  // namespace mortise::redis
