@@ -14,11 +14,9 @@
 #include <poll.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <exception>
 #include <initializer_list>
-#include <span>
 #include <string_view>
 #include <utility>
 
@@ -45,7 +43,7 @@ bool is_a_host(const std::string& text) {
 }  // namespace
 
 SentinelTalk::SentinelTalk(const Settings& settings, const remote::Tls* tls)
-    : settings_(settings), race_(tls, sentinel_time) {}
+    : settings_(settings), approach_(tls, nullptr, {}, descriptor_, sentinel_time) {}
 
 SentinelTalk::~SentinelTalk() = default;
 
@@ -54,33 +52,28 @@ void SentinelTalk::ask(const base::Address& sentinel, Instant now) {
   sentinel_ = sentinel;
   answer_ = {};
   answered_ = false;
-  resolver_.start(sentinel);
+  approach_.start(sentinel);
   // As any name: where all of them were given up sooner, a name server that takes longer would be
   // asked for ever, since the next question makes it forget the last one.
   until_ = now + remote::connect_time;
-  state_ = State::resolving;
+  state_ = State::approaching;
 }
 
 void SentinelTalk::end() noexcept {
   state_ = State::idle;
   stream_.reset();
-  reader_.reset();
-  race_.end();
+  input_.end();
+  input_.rest();
+  approach_.end();
 }
 
 int SentinelTalk::descriptor() const noexcept {
-  switch (state_) {
-    case State::idle: return -1;
-    case State::resolving: return resolver_.descriptor();
-    case State::connecting: return race_.descriptor();
-    case State::answering: return stream_ ? stream_->descriptor() : -1;
-  }
-  return -1;
+  if (state_ == State::approaching) return descriptor_.load();
+  return stream_ ? stream_->descriptor() : -1;
 }
 
 short SentinelTalk::interest() const noexcept {
-  if (state_ == State::resolving) return POLLIN;
-  if (state_ == State::connecting) return race_.interest();
+  if (state_ == State::approaching) return approach_.interest();
   if (!stream_) return 0;
   const int more = stream_->interest();
   return static_cast<short>(more | POLLIN | (out_.empty() ? 0 : POLLOUT));
@@ -88,24 +81,15 @@ short SentinelTalk::interest() const noexcept {
 
 Instant SentinelTalk::due() const noexcept {
   if (!asks()) return never;
-  return state_ == State::connecting ? race_.due() : until_;
+  const bool connects = state_ == State::approaching && approach_.connects();
+  return connects ? approach_.due() : until_;
 }
 
 std::optional<SentinelAnswer> SentinelTalk::advance(Instant now) {
-  if (state_ == State::resolving) {
-    if (std::optional<base::Resolution> found = resolver_.take()) {
-      if (found->endpoints.empty()) {
-        fail(found->code, found->error);
-      } else {
-        race_.start(std::move(found->endpoints), sentinel_.host);
-        state_ = State::connecting;
-      }
-    }
-  }
-  if (!answered_ && state_ == State::connecting) connect(now);
+  if (state_ == State::approaching) come_closer(now);
   if (!answered_ && state_ == State::answering) read(now);
-  const bool is_late = asks() && state_ != State::connecting && until_ <= now;
-  if (!answered_ && is_late) {
+  const bool connects = state_ == State::approaching && approach_.connects();
+  if (!answered_ && asks() && !connects && until_ <= now) {
     give_up_address({Errc::unavailable, sentinel_.text() + ": no answer in time"}, now);
   }
   if (!answered_) return std::nullopt;
@@ -114,27 +98,26 @@ std::optional<SentinelAnswer> SentinelTalk::advance(Instant now) {
   return std::move(answer_);
 }
 
-void SentinelTalk::connect(Instant now) {
-  switch (race_.advance(now)) {
-    case remote::StreamRace::Status::again: return;
-    case remote::StreamRace::Status::connected: break;
-    case remote::StreamRace::Status::failed: {
-      const Failure& why = race_.failure();
-      return fail({static_cast<Errc>(why.code.value()), sentinel_.text() + ": " + why.text});
-    }
+void SentinelTalk::come_closer(Instant now) {
+  using Step = remote::Approach::Step;
+  const Step step = approach_.advance(now);
+  if (step == Step::failed) {
+    const Failure& why = approach_.failure();
+    return fail(static_cast<Errc>(why.code.value()), why.text);
   }
-  stream_ = race_.take();
-  until_ = race_.since() + sentinel_time;
+  if (step != Step::arrived) return;
+  stream_ = approach_.take();
+  until_ = approach_.since() + sentinel_time;
   say();
 }
 
 // The name has other addresses, which are asked instead.
 void SentinelTalk::give_up_address(Failure why, Instant now) {
-  if (state_ != State::answering || !race_.has_more()) return fail(std::move(why));
+  if (state_ != State::answering || !approach_.has_more()) return fail(std::move(why));
   stream_.reset();
-  reader_.reset();
-  state_ = State::connecting;
-  connect(now);
+  input_.end();
+  state_ = State::approaching;
+  come_closer(now);
 }
 
 void SentinelTalk::say() {
@@ -158,38 +141,36 @@ void SentinelTalk::say() {
   }
   add(Step::epoch, {"SENTINEL", "MASTER", asked.master});
   add(Step::address, {"SENTINEL", "GET-MASTER-ADDR-BY-NAME", asked.master});
-  reader_.emplace(answer_limits);
+  input_.begin(answer_limits);
   state_ = State::answering;
 }
 
-void SentinelTalk::read(Instant now) {
+/// @return false: the connection is of no use
+bool SentinelTalk::write() {
   while (!out_.empty()) {
     const remote::Stream::Moved moved = stream_->write(out_);
     if (moved.status == remote::Stream::Status::again) break;
-    if (moved.status != remote::Stream::Status::done) {
-      return give_up_address({Errc::unavailable, sentinel_.text() + ": " + stream_->failure().text},
-                             now);
-    }
+    if (moved.status != remote::Stream::Status::done) return false;
     out_.erase(0, moved.bytes);
   }
-  std::array<char, 4096> buffer{};
-  Reply reply;
-  while (!answered_) {
-    const remote::Stream::Moved moved = stream_->read(buffer);
+  return true;
+}
+
+void SentinelTalk::read(Instant now) {
+  bool is_good = write();
+  while (is_good && !answered_) {
+    const remote::Stream::Moved moved = input_.read(*stream_, false);
     if (moved.status == remote::Stream::Status::again) return;
-    if (moved.status != remote::Stream::Status::done) {
-      return give_up_address({Errc::unavailable, sentinel_.text() + ": " + stream_->failure().text},
-                             now);
-    }
-    reader_->feed({buffer.data(), moved.bytes});
-    for (;;) {
-      const ReplyReader::Next next = reader_->next(reply);
-      if (next == ReplyReader::Next::more) break;
-      if (next == ReplyReader::Next::broken) return fail(Errc::protocol, reader_->error());
-      take(reply);
-      if (answered_) return;
+    is_good = moved.status == remote::Stream::Status::done;
+    for (bool more = is_good; more && !answered_;) {
+      const ReplyReader::Next next = input_.next();
+      more = next != ReplyReader::Next::more;
+      if (next == ReplyReader::Next::broken) return fail(Errc::protocol, input_.error());
+      if (more) take(input_.reply());
     }
   }
+  if (is_good) return;
+  give_up_address({Errc::unavailable, sentinel_.text() + ": " + stream_->failure().text}, now);
 }
 
 void SentinelTalk::take(const Reply& reply) {
@@ -239,13 +220,8 @@ void SentinelTalk::take_address(const Reply& reply) {
     return fail(Errc::protocol, "the reply is not from a sentinel; check host and port");
   }
   answer_.master = {.host = reply.items[0].text, .port = *port, .path = {}};
-  race_.remember(stream_->endpoint());
+  approach_.remember(stream_->endpoint());
   answered_ = true;
-}
-
-void SentinelTalk::fail_with_stream() {
-  const Failure why = stream_->failure();
-  fail(static_cast<Errc>(why.code.value()), why.text);
 }
 
 void SentinelTalk::fail(Errc code, const std::string& words) {

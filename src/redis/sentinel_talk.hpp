@@ -7,12 +7,12 @@
 #include <mortise/error.hpp>
 
 #include "base/address.hpp"
-#include "base/resolver.hpp"
-#include "redis/reply.hpp"
+#include "redis/reply_input.hpp"
 #include "redis/settings.hpp"
-#include "remote/stream/stream_race.hpp"
+#include "remote/stream/approach.hpp"
 #include "remote/stream/tls.hpp"
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <deque>
@@ -54,27 +54,27 @@ class SentinelTalk {
   [[nodiscard]] Instant due() const noexcept;
 
  private:
-  enum class State { idle, resolving, connecting, answering };
+  enum class State { idle, approaching, answering };
   enum class Step { authenticate, epoch, address };
 
-  void connect(Instant now);
+  void come_closer(Instant now);
   void give_up_address(Failure why, Instant now);
   void say();
   void read(Instant now);
+  [[nodiscard]] bool write();
   void take(const Reply& reply);
   void take_epoch(const Reply& reply);
   void take_address(const Reply& reply);
   void fail(Errc code, const std::string& words);
   void fail(Failure why);
-  void fail_with_stream();
 
   const Settings& settings_;
-  base::Resolver resolver_;
   State state_ = State::idle;
   base::Address sentinel_{};
-  remote::StreamRace race_;  // of its addresses
+  std::atomic<int> descriptor_{-1};
+  remote::Approach approach_;
   std::unique_ptr<remote::Stream> stream_;
-  std::optional<ReplyReader> reader_;
+  ReplyInput input_;
   std::string out_;
   std::deque<Step> steps_;
   Instant until_ = never;

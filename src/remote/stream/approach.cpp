@@ -8,10 +8,11 @@
 namespace mortise::remote {
 
 Approach::Approach(const Tls* tls, const std::shared_ptr<const Connector>& connector,
-                   base::Address address, std::atomic<int>& descriptor)
+                   base::Address address, std::atomic<int>& descriptor,
+                   std::chrono::nanoseconds each)
     : tls_(tls),
       address_(std::move(address)),
-      race_(tls, connect_time),
+      race_(tls, each),
       descriptor_(descriptor),
       interest_(POLLIN) {
   if (connector) dialer_.emplace(connector, address_);

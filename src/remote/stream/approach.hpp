@@ -14,6 +14,7 @@
 #include "remote/timer.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -36,8 +37,9 @@ class Approach {
   /// @param tls, descriptor outlive it; tls may be null
   /// @param connector makes the connections; null = the library makes them
   /// @param descriptor the descriptor to poll, for every thread
+  /// @param each how long one address is tried
   Approach(const Tls* tls, const std::shared_ptr<const Connector>& connector, base::Address address,
-           std::atomic<int>& descriptor);
+           std::atomic<int>& descriptor, std::chrono::nanoseconds each = connect_time);
 
   void start();
   /// The same, to another address from now on.
