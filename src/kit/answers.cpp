@@ -3,12 +3,13 @@
 // thread at a time reads them.
 #include "kit/answers.hpp"
 
+#include "remote/outcome.hpp"
+
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -20,23 +21,16 @@ using Message = remote::Message;
 using remote::AttemptCourse;
 using remote::Purpose;
 
-// Another thread may complete it at this moment. Its result can be read only afterwards.
-void await_completion(const Acquisition& operation) {
-  while (!operation.done()) std::this_thread::yield();
-}
-
 Grant grant_of(const Acquisition::Request& request, const Message& message, Instant counted_from) {
   return {.number = message.number,
           .counted_from = counted_from,
           .lease = std::min<std::chrono::nanoseconds>(request.lease, message.left)};
 }
 
-// @param was_lost an earlier copy of the request was, and may have ended the hold. If the server
-// has no such hold any more, another client may have the name since
-Released outcome_of(Kind answer, bool was_lost) noexcept {
-  if (answer == Kind::released) return Released::released;
-  if (!was_lost) return Released::was_lost;
-  return answer == Kind::released_before ? Released::released : Released::unknown;
+remote::ReleaseOutcome outcome_of(Kind answer) noexcept {
+  using enum remote::ReleaseOutcome;
+  if (answer == Kind::released) return freed;
+  return answer == Kind::released_before ? freed_before : not_ours;
 }
 
 bool is_number(std::uint64_t number) noexcept {
@@ -102,34 +96,20 @@ void Answers::looked(const Call& call, const Message& message) {
   if (message.kind == Kind::busy) {
     return parts_.attempts.on(call.attempt(), [](auto& entry) { entry.course.settle(); });
   }
-  const Acquisition& operation = call.acquisition();
-  await_completion(operation);
-  if (operation.grant().number == message.number) return;
-  remote::give_back(parts_.exchange, operation.request(), message.number);
+  remote::found(parts_.exchange, call.acquisition(), message.number);
 }
 
 void Answers::granted(const Call& call, const Message& message) {
   Acquisition& operation = call.acquisition();
   const Acquisition::Request& request = operation.request();
   const Grant grant = grant_of(request, message, call.asked);
+  std::uint64_t noted = 0;
   {
     const std::lock_guard lock(parts_.mutex);
-    parts_.attempts.held(request.attempt, grant.number, call.asked,
-                         grant.counted_from + grant.lease);
+    noted = parts_.attempts.held(request.attempt, grant.number, call.asked,
+                                 grant.counted_from + grant.lease);
   }
-  complete(operation, grant);
-}
-
-// The attempt may have ended in another way, or it took an earlier grant.
-void Answers::complete(Acquisition& operation, const Grant& grant) {
-  operation.granted(grant);
-  await_completion(operation);
-  const Grant& its = operation.grant();
-  if (its.number == grant.number) return;
-  parts_.attempts.on(operation.request().attempt, [&](auto& entry) {
-    entry.course.take(its.number, its.counted_from + its.lease);
-  });
-  remote::give_back(parts_.exchange, operation.request(), grant.number);
+  remote::complete(parts_.exchange, parts_.attempts, operation, grant, noted);
 }
 
 void Answers::not_granted(const Call& call, const Message& message) {
@@ -137,7 +117,7 @@ void Answers::not_granted(const Call& call, const Message& message) {
   const Acquisition::Request& request = operation.request();
   if (message.kind == Kind::queued) return waits(call, message);
   if (call.why == Purpose::take) {
-    const bool is_wanted = !is_given_up(request.attempt);
+    const bool is_wanted = !parts_.attempts.ask(request.attempt, remote::is_given_up);
     if (message.kind == Kind::expired) {
       // The server did not look at it: an earlier request may wait there. If its caller has given
       // up, a request that takes the attempt back comes behind this one.
@@ -149,11 +129,6 @@ void Answers::not_granted(const Call& call, const Message& message) {
   }
   operation.busy(message.holder);
   parts_.exchange.over(request.attempt);
-}
-
-bool Answers::is_given_up(const AttemptId& attempt) const {
-  const AttemptCourse::State state = parts_.attempts.ask(attempt, &AttemptCourse::state);
-  return state == AttemptCourse::State::cancelled || state == AttemptCourse::State::abandoned;
 }
 
 void Answers::waits(const Call& call, const Message& message) {
@@ -200,7 +175,9 @@ void Answers::handed_over(const Message& message) {
   switch (parts_.attempts.on(message.attempt, judge)) {
     case Sense::known: return;
     case Sense::unreadable: return parts_.exchange.ask(operation);
-    case Sense::decides: complete(*operation, grant); return parts_.exchange.look(message.attempt);
+    case Sense::decides:
+      remote::complete(parts_.exchange, parts_.attempts, *operation, grant, grant.number);
+      return parts_.exchange.look(message.attempt);
     case Sense::unwanted: break;
   }
   parts_.exchange.give_back(
@@ -218,7 +195,7 @@ void Answers::released(const Call& call, const Message& message) {
   }
   // The answer is about one number only, so it ends no look at a lost take.
   parts_.exchange.look(hold.attempt);
-  release.answered(outcome_of(message.kind, was_lost));
+  release.answered(remote::released_by(outcome_of(message.kind), was_lost));
 }
 
 void Answers::renewed(const Call& call, const Message& message) {

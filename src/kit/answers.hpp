@@ -39,13 +39,11 @@ class Answers {
   void about_attempt(const Call& call, const Message& message);
   void looked(const Call& call, const Message& message);
   void granted(const Call& call, const Message& message);
-  void complete(Acquisition& operation, const Grant& grant);
   void not_granted(const Call& call, const Message& message);
   void waits(const Call& call, const Message& message);
   void released(const Call& call, const Message& message);
   void renewed(const Call& call, const Message& message);
   void asked(const Call& call, const Message& message);
-  [[nodiscard]] bool is_given_up(const AttemptId& attempt) const;
   void executed(const AttemptId& attempt, const Message& message);
   void nonsense(const Call& call);
 

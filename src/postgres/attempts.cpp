@@ -90,14 +90,6 @@ std::uint64_t Attempts::held(const AttemptId& attempt, std::uint64_t number, Ins
   return Courses::held(attempt, number, now, until);
 }
 
-// Two answers, read by two threads, may each have brought it a grant.
-void Attempts::took(const Acquisition& operation, std::uint64_t noted) {
-  const Grant& grant = operation.grant();
-  if (grant.number == noted) return;
-  on(operation.request().attempt,
-     [&](Entry& entry) { entry.course.take(grant.number, grant.counted_from + grant.lease); });
-}
-
 bool Attempts::released(const HoldId& hold) {
   const std::lock_guard lock(mutex);
   return Courses::released(hold.attempt, hold.number);

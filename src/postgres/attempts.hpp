@@ -52,8 +52,6 @@ class Attempts final : private SharedByAttempts, public remote::Courses<Waiter> 
 
   /// It was granted a hold; its operation is completed afterwards. @return as Courses::held()
   std::uint64_t held(const AttemptId& attempt, std::uint64_t number, Instant now, Instant until);
-  /// Its operation is done. @param noted the number that `held()` returned
-  void took(const Acquisition& operation, std::uint64_t noted);
   /// The server answered the release of that hold. @return as AttemptCourse::release()
   bool released(const HoldId& hold);
 

@@ -4,10 +4,10 @@
 #include "base/mutant.hpp"
 #include "postgres/listener.hpp"
 #include "postgres/polling.hpp"
+#include "remote/outcome.hpp"
 
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -170,7 +170,7 @@ Arguments CallWriter::prepare_cancel(Call& call) const {
   const Acquisition& operation = call.acquisition();
   const Acquisition::Request& request = operation.request();
   // Another thread has noted its grant, and completes it at this moment.
-  while (call.purpose() == remote::Purpose::look && !operation.done()) std::this_thread::yield();
+  if (call.why == remote::Purpose::look) remote::await_completion(operation);
   call.space = space_of(request.mode);
   call.text = Call::Text::cancel;
   // A cancel of a decided attempt is in doubt, even if the client has forgotten the loss.

@@ -5,11 +5,11 @@
 #include "core/figures.hpp"
 #include "postgres/listener.hpp"
 #include "postgres/polling.hpp"
+#include "remote/outcome.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <string>
-#include <thread>
 #include <utility>
 
 namespace mortise::postgres {
@@ -105,14 +105,8 @@ void Grants::granted(const Call& call, const Answer& answer) {
                     .run = answer.run};
   const std::uint64_t noted = parts_.attempts.held(request.attempt, grant.number, call.asked,
                                                    grant.counted_from + grant.lease);
-  operation.granted(grant);
-  // If another thread completes it at this moment, its result can be read only afterwards.
-  while (!operation.done()) std::this_thread::yield();
-  parts_.attempts.took(operation, noted);
+  remote::complete(*parts_.exchange, parts_.attempts, operation, grant, noted);
   if (parts_.attempts.next_look() != never) parts_.polling->sooner();
-  if (base::mutant("postgres.keep_grant_of_ended_call")) return;
-  if (operation.grant().number != answer.number)
-    remote::give_back(*parts_.exchange, operation.request(), answer.number);
 }
 
 // A late answer never grants: only the answer to a later request does. If no caller wants the hold

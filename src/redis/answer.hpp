@@ -6,6 +6,7 @@
 #include <mortise/operation.hpp>
 
 #include "redis/reply.hpp"
+#include "remote/outcome.hpp"
 #include "remote/server_clock.hpp"
 
 #include <array>
@@ -67,7 +68,7 @@ struct Answer {
 
 /// The answer of release.lua, conclude.lua and force_release.lua.
 struct ReleaseAnswer {
-  enum class Outcome { freed, freed_before, lapsed, not_ours };
+  using Outcome = remote::ReleaseOutcome;
   Outcome outcome = Outcome::not_ours;
   ServerTime now{};  ///< 0 = the script did not look at the time
   std::optional<Answer> successor{};

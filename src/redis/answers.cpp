@@ -10,11 +10,11 @@
 #include "redis/rights.hpp"
 #include "redis/server_error.hpp"
 #include "redis/topology.hpp"
+#include "remote/outcome.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -37,22 +37,6 @@ bool fits(const Call& call, const Answer& answer) {
 bool shows_what_was_taken(const Call& call, const Answer& answer) {
   if (answer.kind == Answer::Kind::late) return false;
   return call.kind == Call::Kind::acquire || call.mode() != Mode::once || call.written.decided;
-}
-
-// @param before a copy of which no answer came may have been executed
-// @param concluded it was to write an outcome: then what is freed only has none of ours, or one
-// that was forgotten since
-Released outcome_of(ReleaseAnswer::Outcome told, bool before, bool concluded) noexcept {
-  const Released in_doubt = before ? Released::unknown : Released::was_lost;
-  switch (told) {
-    case ReleaseAnswer::Outcome::freed: return Released::released;
-    case ReleaseAnswer::Outcome::freed_before:
-      return before && !concluded ? Released::released : in_doubt;
-    case ReleaseAnswer::Outcome::lapsed: return Released::was_lost;
-    // That copy may have freed it, and somebody else have taken it since.
-    case ReleaseAnswer::Outcome::not_ours: return in_doubt;
-  }
-  return Released::unknown;
 }
 
 }  // namespace
@@ -155,10 +139,7 @@ void Answers::look(Server& server, const Call& call, const Answer& answer) {
     }
     return;
   }
-  // It is decided, but another thread may be completing it at this moment.
-  while (!operation.done()) std::this_thread::yield();
-  if (operation.grant().number == answer.number) return;
-  remote::give_back(*parts_.exchange, operation.request(), answer.number);
+  remote::found(*parts_.exchange, operation, answer.number);
 }
 
 void Answers::places(Server& server, const Call& call, const Reply& reply) {
@@ -196,8 +177,12 @@ void Answers::release(Server& server, const Call& call) {
   if (answer.successor && release.successor()) {
     each([&] { grants_.answered(server, release.successor(), call.asked, *answer.successor); });
   }
+  // A run that was to have an outcome, and was freed only, has none, or it was forgotten since.
   const bool concluded = release.conclusion() != nullptr;
-  const Released outcome = outcome_of(answer.outcome, before, concluded);
+  using Outcome = ReleaseAnswer::Outcome;
+  const bool has_none = concluded && answer.outcome == Outcome::freed_before;
+  const Released outcome =
+      remote::released_by(has_none ? Outcome::not_ours : answer.outcome, before);
   if (concluded && outcome == Released::unknown) {
     release.failed({Errc::in_doubt, parts_.describe() +
                                         ": the reply was lost, and the retry found neither the run"

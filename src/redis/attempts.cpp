@@ -38,12 +38,6 @@ std::uint64_t Attempts::conclusion_of(const AttemptId& attempt) {
   return on(attempt, [](Entry& entry) { return entry.more ? entry.more->concluded() : 0; });
 }
 
-void Attempts::took(const Acquisition& operation) {
-  const Grant& grant = operation.grant();
-  on(operation.request().attempt,
-     [&](Entry& entry) { entry.course.take(grant.number, grant.counted_from + grant.lease); });
-}
-
 Attempts::Verdict Attempts::granted(const Push& push) {
   using enum Verdict::Kind;
   return on(push.attempt, [&](Entry& entry) -> Verdict {

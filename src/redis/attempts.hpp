@@ -35,9 +35,6 @@ class Attempts final : public remote::Courses<Heard> {
   [[nodiscard]] std::uint64_t number_of(const AttemptId& attempt) const {
     return ask(attempt, [](const auto& course) { return course.number(); });
   }
-  /// Its operation is done. A reply and a push, read by two threads, may each have brought it a
-  /// grant: only now it is known which of them it took.
-  void took(const Acquisition& operation);
 
   // As the members of AttemptCourse.
   void leave(const HoldId& hold) {

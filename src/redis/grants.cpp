@@ -7,6 +7,7 @@
 #include "redis/polling.hpp"
 #include "redis/replica_gate.hpp"
 #include "redis/topology.hpp"
+#include "remote/outcome.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -45,6 +46,9 @@ std::uint64_t Grants::note(const Acquisition::Request& request, Instant asked,
 void Grants::answered(Server& server, const std::shared_ptr<Acquisition>& operation, Instant asked,
                       const Answer& answer) {
   const Acquisition::Request& request = operation->request();
+  const auto is_given_up = [&] {
+    return parts_.attempts.ask(request.attempt, remote::is_given_up);
+  };
   switch (answer.kind) {
     case Answer::Kind::granted: {
       const std::uint64_t noted = server.told().hold;
@@ -58,7 +62,7 @@ void Grants::answered(Server& server, const std::shared_ptr<Acquisition>& operat
     case Answer::Kind::apart: return waits(server, operation, asked, answer);
     case Answer::Kind::busy:
       // Not queued for the lack of an inbox: that will come.
-      if (request.wait && !is_given_up(request.attempt)) {
+      if (request.wait && !is_given_up()) {
         return waits(server, operation, asked, answer);
       }
       return ended(*operation, answer);
@@ -69,7 +73,7 @@ void Grants::answered(Server& server, const std::shared_ptr<Acquisition>& operat
     // reading of the server's clock. If its caller has given up, a request that takes the attempt
     // back comes behind this one.
     case Answer::Kind::late:
-      if (!is_given_up(request.attempt)) parts_.exchange->ask(operation);
+      if (!is_given_up()) parts_.exchange->ask(operation);
       return;
     case Answer::Kind::unlike:
       operation->failed({Errc::misconfigured,
@@ -89,15 +93,6 @@ void Grants::ended(Acquisition& operation, const Answer& answer) {
   }
 }
 
-// A grant that replicas do not have yet, or did not have in time, withdraws its attempt as well.
-// But the caller still waits. So an answer to an earlier request for the attempt does not end the
-// wait.
-bool Grants::is_given_up(const AttemptId& attempt) const {
-  using enum remote::AttemptCourse::State;
-  const auto state = parts_.attempts.ask(attempt, &remote::AttemptCourse::state);
-  return state == cancelled || state == abandoned;
-}
-
 void Grants::granted(Acquisition& operation, Instant asked, const Answer& answer,
                      std::uint64_t noted) {
   if (base::mutant("redis.count_from_the_reply")) asked = parts_.now();
@@ -106,25 +101,18 @@ void Grants::granted(Acquisition& operation, Instant asked, const Answer& answer
 
 void Grants::tell_granted(Acquisition& operation, const Grant& grant, std::uint64_t noted) {
   const Acquisition::Request& request = operation.request();
-  operation.granted(grant);
-  // Where another thread completes it at this moment, its result can be read only afterwards.
-  while (!operation.done()) std::this_thread::yield();
-  // Before the answer to its release is read.
-  if (operation.grant().number != noted) parts_.attempts.took(operation);
+  const bool holds = remote::complete(*parts_.exchange, parts_.attempts, operation, grant, noted);
   RedissonSide* const beside = parts_.redisson_of(request.mode);
-  if (beside != nullptr) beside->stop_waiting(request.name);
-  if (operation.grant().number == grant.number) {
-    if (beside != nullptr) begins_to_hold(request, grant.number);
-  } else {
-    remote::give_back(*parts_.exchange, request, grant.number);
-  }
+  if (beside == nullptr) return;
+  beside->stop_waiting(request.name);
+  if (holds) begins_to_hold(request, grant.number);
 }
 
 // Whatever a push has told it that it holds was over before the server looked at the record.
 void Grants::recorded(const std::shared_ptr<Acquisition>& operation, const Answer& answer) {
   const Acquisition::Request& request = operation->request();
   operation->recorded(answer.record);
-  while (!operation->done()) std::this_thread::yield();
+  remote::await_completion(*operation);
   if (!operation->record()) end_what_it_held(request, answer.record->number);
   parts_.exchange->over(request.attempt);
 }
@@ -198,29 +186,22 @@ void Grants::believe(const std::shared_ptr<Acquisition>& operation, const Push& 
                     .lease = base::mutant("redis.take_a_provisional_lease_for_the_whole")
                                  ? std::chrono::nanoseconds(operation->request().lease)
                                  : push.lease};
-  if (parts_.gate == nullptr) return tell_believed(operation, push, grant);
+  if (parts_.gate == nullptr) return tell_believed(operation, grant);
   parts_.gate->pass(push.clock, operation, grant,
-                    [this, operation, push, grant] { tell_believed(operation, push, grant); });
+                    [this, operation, grant] { tell_believed(operation, grant); });
 }
 
-void Grants::tell_believed(const std::shared_ptr<Acquisition>& operation, const Push& push,
-                           const Grant& grant) {
-  operation->granted(grant);
-  while (!operation->done()) std::this_thread::yield();
-  parts_.attempts.took(*operation);  // before the next push is read
+void Grants::tell_believed(const std::shared_ptr<Acquisition>& operation, const Grant& grant) {
   const Acquisition::Request& request = operation->request();
   RedissonSide* const beside = parts_.redisson_of(request.mode);
+  bool holds = false;
   base::OneByOne each;
-  if (operation->grant().number != push.number) {
-    each([&] {
-      parts_.exchange->give_back(
-          Release::undo({request.name, push.attempt, push.number, request.mode}), push.lease);
-    });
-  } else if (beside != nullptr) {
-    each([&] { begins_to_hold(request, push.number); });
-  }
+  each([&] {
+    holds = remote::complete(*parts_.exchange, parts_.attempts, *operation, grant, grant.number);
+  });
+  if (beside != nullptr && holds) each([&] { begins_to_hold(request, grant.number); });
   if (beside != nullptr) each([&] { beside->stop_waiting(request.name); });
-  parts_.exchange->look(push.attempt);
+  parts_.exchange->look(request.attempt);
   each.finish();
 }
 

@@ -36,14 +36,12 @@ class Grants {
 
  private:
   void tell_granted(Acquisition& operation, const Grant& grant, std::uint64_t noted);
-  void tell_believed(const std::shared_ptr<Acquisition>& operation, const Push& push,
-                     const Grant& grant);
+  void tell_believed(const std::shared_ptr<Acquisition>& operation, const Grant& grant);
   void recorded(const std::shared_ptr<Acquisition>& operation, const Answer& answer);
   void waits(Server& server, const std::shared_ptr<Acquisition>& operation, Instant asked,
              const Answer& answer);
   [[nodiscard]] bool is_decided_elsewhere(const Acquisition::Request& request,
                                           const Acquisition& operation, const Answer& answer);
-  [[nodiscard]] bool is_given_up(const AttemptId& attempt) const;
   void ask_at(const std::shared_ptr<Acquisition>& operation, Instant when);
   void begins_to_hold(const Acquisition::Request& request, std::uint64_t number);
   void end_what_it_held(const Acquisition::Request& request, std::uint64_t last);

@@ -6,10 +6,10 @@
 #include "core/figures.hpp"
 #include "redlock/holds.hpp"
 #include "redlock/redlock_client.hpp"
+#include "remote/outcome.hpp"
 
 #include <algorithm>
 #include <chrono>
-#include <thread>
 #include <utility>
 
 namespace mortise::redlock {
@@ -233,8 +233,7 @@ void Rounds::win(const Attempt& attempt, Lock lock) {
     server.hold(ballot->id(), grant.number, grant.counted_from + grant.lease);
   });
   attempt->operation->granted(grant);
-  // If another thread completes it at this moment, its result can be read only afterwards.
-  while (!attempt->operation->done()) std::this_thread::yield();
+  remote::await_completion(*attempt->operation);
   if (attempt->operation->grant().number != grant.number) {
     return parts_.releases->release(std::make_shared<Release>(hold));  // no caller wants it
   }

@@ -122,4 +122,11 @@ class AttemptCourse {
   LostRequests lost_;
 };
 
+/// @return true if the caller of that attempt has gone. A hold that replicas do not have withdraws
+/// its attempt as well, but the caller of that attempt still waits.
+[[nodiscard]] inline bool is_given_up(const AttemptCourse& course) noexcept {
+  using enum AttemptCourse::State;
+  return course.state() == cancelled || course.state() == abandoned;
+}
+
 }  // namespace mortise::remote

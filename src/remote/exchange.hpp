@@ -81,13 +81,6 @@ template <class Store, class Line, class Call>
   }
 }
 
-/// Releases the hold with that number, which no caller has.
-template <class Exchange>
-void give_back(Exchange& exchange, const Acquisition::Request& request, std::uint64_t number) {
-  exchange.give_back(Release::undo({request.name, request.attempt, number, request.mode}),
-                     request.lease);
-}
-
 /// close() begins: looks now, even if a lost request may still arrive. The client cannot take back
 /// a hold that a request takes after the end.
 template <class Exchange, class Courses>

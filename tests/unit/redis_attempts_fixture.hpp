@@ -29,6 +29,14 @@ class AttemptsFixture : public ::testing::Test {
             .key = "m:{a}"};
   }
 
+  /// Its operation is done.
+  void took(const Acquisition& operation) {
+    const Grant& grant = operation.grant();
+    attempts_.on(operation.request().attempt, [&](auto& entry) {
+      entry.course.take(grant.number, grant.counted_from + grant.lease);
+    });
+  }
+
   static inline const Instant start{std::chrono::hours(1)};
   static inline const Reading reading{start, std::chrono::seconds(1'700'000'000)};
 

@@ -83,15 +83,15 @@ TEST_F(RedisAttemptsTest, TheGrantThatItsOperationTookIsTheOneOfTheHold) {
   EXPECT_NE(attempts_.number_of(id_of(1)), 0U);
   attempts_.held(id_of(1), 79, start, start + 30s);
   one_->granted({.number = 79, .counted_from = start, .lease = 30s});
-  attempts_.took(*one_);
+  took(*one_);
   one_->granted({.number = 77, .counted_from = start, .lease = 2s});  // the first thread: too late
-  attempts_.took(*one_);
+  took(*one_);
   attempts_.released(id_of(1), 77);  // which it gives back
   EXPECT_EQ(attempts_.granted(grant_of(1, 79)).kind, known);
   EXPECT_TRUE(attempts_.stands({.name = "a", .attempt = id_of(1), .number = 79}, start + 29s));
   attempts_.released(id_of(1), 79);
   EXPECT_EQ(attempts_.size(), 0U);
-  attempts_.took(*one_);  // a thread that comes after all that
+  took(*one_);  // a thread that comes after all that
   EXPECT_EQ(attempts_.size(), 0U);
 }
 
