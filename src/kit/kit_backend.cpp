@@ -24,10 +24,7 @@ void KitBackend::start(Host& host) {
 }
 
 bool KitBackend::open(Operation& operation) {
-  if (operation.done()) return false;
-  if (client_->begin()) return true;
-  operation.failed({Errc::closed, describe()});
-  return false;
+  return client_->begin(operation, [this] { return describe(); });
 }
 
 void KitBackend::acquire(const std::shared_ptr<Acquisition>& operation) {

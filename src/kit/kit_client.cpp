@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "kit/kit_client.hpp"
 
-#include "base/farewell.hpp"
 #include "base/one_by_one.hpp"
 #include "remote/outbox.hpp"
 
@@ -50,20 +49,9 @@ void KitClient::detach_all() noexcept {
 }
 
 void KitClient::end() noexcept {
-  const auto end_all = [this](const std::list<Call>& calls) {
-    for (const Call& call : calls) {
-      base::farewell(*call.operation, [this] { return destination_.where; });
-    }
-  };
-  end_all(exchange_.close());
-  end_all(connection_.close());
-  end_all(exchange_.close());  // a call that was sent to a connection that had ended already
-  // Without memory for a list, a waiting caller sees by itself that the client is closed.
-  base::without_memory([&] {
-    for (const auto& operation : attempts_.undecided()) {
-      base::farewell(*operation, [this] { return destination_.where; });
-    }
-  });
+  remote::end_all(
+      exchange_, attempts_, [this] { return destination_.where; },
+      [this](auto end) { end(connection_.close()); });
 }
 
 // The attempt counts as asked for in the same step in which the request takes its place. So no

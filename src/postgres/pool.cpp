@@ -2,7 +2,6 @@
 // What is under way for one name goes by one connection: the server executes it in order.
 #include "postgres/pool.hpp"
 
-#include "base/farewell.hpp"
 #include "base/mutant.hpp"
 
 #include <algorithm>
@@ -248,17 +247,17 @@ std::vector<Source*> Pool::sources() const {
   return sources;
 }
 
-void Pool::close(const std::function<void(const Call&)>& unanswered) noexcept {
+Flights Pool::close() noexcept {
   {
     const std::lock_guard lock(mutex_);
     closed_ = true;  // none is added any more
   }
+  Flights unanswered;
   for (const auto& each : all_) {
     host_.detach(*each);
-    for (const Call& call : each->close()) {
-      base::without_memory([&] { unanswered(call); });
-    }
+    unanswered.splice(unanswered.end(), each->close());
   }
+  return unanswered;
 }
 
 }  // namespace mortise::postgres

@@ -69,8 +69,8 @@ class Pool {
   void request(Connection::Request request) noexcept;
   /// @return all of them, for whoever polls them.
   [[nodiscard]] std::vector<Source*> sources() const;
-  /// Detaches and closes all, and tells what was not answered.
-  void close(const std::function<void(const Call&)>& unanswered) noexcept;
+  /// Detaches and closes all. @return the calls that were not answered
+  [[nodiscard]] Flights close() noexcept;
 
  private:
   struct Way {

@@ -54,10 +54,7 @@ void PostgresBackend::start(Host& host) {
 const Parts& PostgresBackend::parts() const noexcept { return client_->parts; }
 
 bool PostgresBackend::open(Operation& operation) {
-  if (operation.done()) return false;
-  if (client_->polling.begin()) return true;
-  operation.failed({Errc::closed, describe()});
-  return false;
+  return client_->polling.begin(operation, [this] { return describe(); });
 }
 
 void PostgresBackend::submit(Call::Kind kind, std::shared_ptr<Operation> operation) {
@@ -138,16 +135,12 @@ void PostgresBackend::stop() noexcept {
 }
 
 void PostgresBackend::end_all() noexcept {
-  const auto say_farewell = [this](Operation& operation) {
-    base::farewell(operation, [this] { return describe(); });
-  };
-  client_->listener.close();
-  client_->pool.close([&](const Call& call) { say_farewell(*call.operation); });
-  for (const Call& call : client_->exchange.close()) say_farewell(*call.operation);
-  // If there is no memory for a list, a waiting caller sees by itself that the client is closed.
-  base::without_memory([&] {
-    for (const auto& operation : client_->attempts.undecided()) say_farewell(*operation);
-  });
+  remote::end_all(
+      client_->exchange, client_->attempts, [this] { return describe(); },
+      [this](auto end) {
+        client_->listener.close();
+        end(client_->pool.close());
+      });
 }
 
 }  // namespace mortise::postgres

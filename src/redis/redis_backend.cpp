@@ -7,7 +7,6 @@
 #include "redis/renewal_parts.hpp"
 
 #include <cstddef>
-#include <list>
 #include <utility>
 
 namespace mortise::redis {
@@ -49,10 +48,7 @@ void RedisBackend::start(Host& host) {
 Parts& RedisBackend::parts() noexcept { return client_->parts; }
 
 bool RedisBackend::open(Operation& operation) {
-  if (operation.done()) return false;
-  if (client_->polling.begin()) return true;
-  operation.failed({Errc::closed, describe()});
-  return false;
+  return client_->polling.begin(operation, [this] { return describe(); });
 }
 
 void RedisBackend::acquire(const std::shared_ptr<Acquisition>& operation) {
@@ -140,22 +136,13 @@ void RedisBackend::stop() noexcept {
 }
 
 void RedisBackend::end_all() noexcept {
-  const auto say_farewell = [this](const std::list<Call>& calls) {
-    for (const Call& call : calls) {
-      base::farewell(*call.operation, [this] { return describe(); });
-    }
-  };
-  say_farewell(client_->exchange.close());
-  for (std::size_t i = 0; Server* const server = client_->topology->nth(i); ++i) {
-    say_farewell(server->end());
-  }
-  say_farewell(client_->exchange.close());  // what was sent to one that had ended already
-  // Where there is no memory for a list, whoever waits sees by itself that the client is closed.
-  base::without_memory([&] {
-    for (const auto& operation : client_->attempts.undecided()) {
-      base::farewell(*operation, [this] { return describe(); });
-    }
-  });
+  remote::end_all(
+      client_->exchange, client_->attempts, [this] { return describe(); },
+      [this](auto end) {
+        for (std::size_t i = 0; Server* const server = client_->topology->nth(i); ++i) {
+          end(server->end());
+        }
+      });
 }
 
 }  // namespace mortise::redis

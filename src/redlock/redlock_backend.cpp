@@ -44,10 +44,7 @@ void RedlockBackend::stop() noexcept {
 }
 
 bool RedlockBackend::open(Operation& operation) {
-  if (operation.done()) return false;
-  if (client_->polling.begin()) return true;
-  operation.failed({Errc::closed, describe()});
-  return false;
+  return client_->polling.begin(operation, [this] { return describe(); });
 }
 
 void RedlockBackend::acquire(const std::shared_ptr<Acquisition>& operation) {

@@ -5,6 +5,7 @@
 
 #include <mortise/operation.hpp>
 
+#include "base/farewell.hpp"
 #include "base/mutant.hpp"
 #include "base/one_by_one.hpp"
 #include "remote/attempt_course.hpp"
@@ -95,6 +96,24 @@ template <class Exchange, class Courses>
 [[nodiscard]] bool is_any_pending(Exchange& exchange, const Courses& courses, Instant now,
                                   Instant until) {
   return courses.is_any_pending(now, until) || exchange.waiting().is_any_awaited();
+}
+
+/// The client is closed: completes all operations with `closed`.
+/// @param words returns the store in words
+/// @param end_lines ends the connections, and passes to its argument the calls that each of them
+/// has not answered
+template <class Exchange, class Courses, class Words, class EndLines>
+void end_all(Exchange& exchange, const Courses& courses, Words words, EndLines end_lines) noexcept {
+  const auto end = [&](const auto& calls) {
+    for (const auto& call : calls) base::farewell(*call.operation, words);
+  };
+  end(exchange.close());
+  end_lines(end);
+  end(exchange.close());  // a call that was sent to a connection that had ended already
+  // Without memory for a list, a waiting caller sees by itself that the client is closed.
+  base::without_memory([&] {
+    for (const auto& operation : courses.undecided()) base::farewell(*operation, words);
+  });
 }
 
 template <class Call>

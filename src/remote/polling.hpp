@@ -22,6 +22,16 @@ class Polling : public Source {
   /// Call this with each request. May throw: the next request tries again.
   /// @return false: the client is closed
   [[nodiscard]] bool begin();
+  /// The same with the operation of the request.
+  /// @return false: it is complete, because it was, or because the client is closed
+  /// @param words returns the store in words, for messages
+  template <class Words>
+  [[nodiscard]] bool begin(Operation& operation, Words words) {
+    if (operation.done()) return false;
+    if (begin()) return true;
+    operation.failed({Errc::closed, words()});
+    return false;
+  }
   /// The alarm is due earlier than before: a thread that sleeps until then has to know.
   void sooner() { host_.changed(*this); }
   [[nodiscard]] bool is_closed() const noexcept { return is_closed_.load(); }
