@@ -3,13 +3,13 @@
 #include "base/address.hpp"
 
 #include "base/url.hpp"
+#include "base/whole_number.hpp"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/un.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <utility>
 
@@ -17,11 +17,7 @@ namespace mortise::base {
 namespace {
 
 std::optional<std::uint16_t> number(std::string_view text) noexcept {
-  std::uint16_t port = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, port);
-  if (error != std::errc{} || stop != end || port == 0) return std::nullopt;
-  return port;
+  return whole_number<std::uint16_t>(text, 1);
 }
 
 /// Of "shop:secret:6379", for which somebody forgot the '@', the middle would be a password.

@@ -6,12 +6,12 @@
 #include <mortise/error.hpp>
 
 #include "base/url.hpp"
+#include "base/whole_number.hpp"
 
 #include <arpa/inet.h>
 #include <sys/un.h>
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 namespace mortise::postgres {
@@ -121,12 +121,9 @@ void read_ours(const Keywords& taken, Settings& settings) {
     } else if (key == "mortise.pooled") {
       settings.pooled = yes_or_no("mortise.pooled", value);
     } else if (key == "mortise.connections") {
-      const char* const end = value.data() + value.size();
-      const auto [stop, error] = std::from_chars(value.data(), end, settings.connections);
-      if (error != std::errc{} || stop != end || settings.connections == 0 ||
-          settings.connections > most_connections) {
-        refuse_url("URL: mortise.connections must be a number from 1 to 64");
-      }
+      const auto connections = base::whole_number<std::size_t>(value, 1, most_connections);
+      if (!connections) refuse_url("URL: mortise.connections must be a number from 1 to 64");
+      settings.connections = *connections;
     } else {
       refuse_url(
           "URL: unknown parameter; those that begin with mortise. are connections, fair, pooled "
@@ -167,12 +164,8 @@ bool is_number(const std::string& host) {
 
 Server server_of(const std::string& name, const std::string& number, const std::string& digits,
                  const Conninfo& libpq) {
-  std::uint16_t port = 0;
-  const char* const end = digits.data() + digits.size();
-  const auto [stop, error] = std::from_chars(digits.data(), end, port);
-  if (error != std::errc{} || stop != end || port == 0) {
-    refuse(libpq.origin("port") + ": the port must be a number from 1 to 65535");
-  }
+  const auto port = base::whole_number<std::uint16_t>(digits, 1);
+  if (!port) refuse(libpq.origin("port") + ": the port must be a number from 1 to 65535");
   if (!number.empty() && !is_number(number)) {
     refuse(libpq.origin("hostaddr") + ": hostaddr must be an IP address");
   }
@@ -185,7 +178,7 @@ Server server_of(const std::string& name, const std::string& number, const std::
   }
   Server host{.name = name};
   if (!number.empty() || (!name.empty() && name.front() != '/' && name.front() != '@')) {
-    host.address = {.host = number.empty() ? name : number, .port = port, .path = {}};
+    host.address = {.host = number.empty() ? name : number, .port = *port, .path = {}};
     return host;
   }
   if (name.empty()) host.name = default_socket_folder();
@@ -229,10 +222,7 @@ void refuse_what_never_connects(const Conninfo& libpq) {
                                 "keepalives_interval", "keepalives_count", "tcp_user_timeout"}) {
     const std::string* const text = value_in(libpq.all(), key);
     if (text == nullptr || text->empty()) continue;
-    int value = 0;
-    const char* const end = text->data() + text->size();
-    const auto [stop, error] = std::from_chars(text->data(), end, value);
-    if (error != std::errc{} || stop != end) {
+    if (!base::whole_number<int>(*text)) {
       refuse(libpq.origin(key) + ": " + key + " must be a whole number");
     }
   }

@@ -65,9 +65,9 @@ Arguments renewal_of(const std::vector<Renewal::Item>& items,
     numbers.push_back(static_cast<std::int64_t>(item.hold.number));
     leases.push_back(microseconds(item.lease));
   }
-  Arguments arguments;
-  arguments.bytes_array(names).bytes_array(attempts).integer_array(numbers).integer_array(leases);
-  return arguments;
+  return std::move(
+      Arguments().bytes_array(names).bytes_array(attempts).integer_array(numbers).integer_array(
+          leases));
 }
 
 }  // namespace
@@ -246,9 +246,8 @@ Arguments Statements::conclude(const HoldId& hold, const Conclusion& conclusion)
 }
 
 Arguments Statements::cancel(const Acquisition::Request& request, bool in_doubt) {
-  Arguments arguments;
-  arguments.bytes(request.name).bytes(attempt_bytes(request.attempt).view()).flag(in_doubt);
-  return arguments;
+  return std::move(
+      Arguments().bytes(request.name).bytes(attempt_bytes(request.attempt).view()).flag(in_doubt));
 }
 
 Arguments Statements::cancel_key(const Acquisition::Request& request, bool in_doubt,
@@ -298,16 +297,10 @@ std::vector<std::size_t> Statements::owners_first(const std::vector<Renewal::Ite
   return places;
 }
 
-Arguments Statements::inspect(std::string_view name) {
-  Arguments arguments;
-  arguments.bytes(name);
-  return arguments;
-}
+Arguments Statements::inspect(std::string_view name) { return std::move(Arguments().bytes(name)); }
 
 Arguments Statements::forget(std::string_view key, std::int64_t what) {
-  Arguments arguments;
-  arguments.bytes(key).integer(what);
-  return arguments;
+  return std::move(Arguments().bytes(key).integer(what));
 }
 
 Arguments Statements::list(const Listing& listing) {
@@ -322,9 +315,7 @@ Arguments Statements::list(const Listing& listing) {
 }
 
 Arguments Statements::queue(std::string_view name, std::size_t limit) {
-  Arguments arguments;
-  arguments.bytes(name).integer(static_cast<std::int64_t>(limit));
-  return arguments;
+  return std::move(Arguments().bytes(name).integer(static_cast<std::int64_t>(limit)));
 }
 
 Arguments Statements::force_release(const HoldId& hold) {
@@ -340,15 +331,11 @@ Arguments Statements::force_release(const HoldId& hold) {
 Arguments Statements::wake(const std::vector<std::string>& names,
                            const std::vector<std::string>& keys,
                            const std::vector<std::string>& semaphores) {
-  Arguments arguments;
-  arguments.bytes_array(names).bytes_array(keys).bytes_array(semaphores);
-  return arguments;
+  return std::move(Arguments().bytes_array(names).bytes_array(keys).bytes_array(semaphores));
 }
 
 Arguments Statements::census(const std::vector<std::int64_t>& processes) {
-  Arguments arguments;
-  arguments.integer_array(processes);
-  return arguments;
+  return std::move(Arguments().integer_array(processes));
 }
 
 }  // namespace mortise::postgres

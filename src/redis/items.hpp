@@ -3,10 +3,10 @@
 // a part that is not as expected is no reply.
 #pragma once
 
+#include "base/whole_number.hpp"
 #include "core/figures.hpp"
 #include "redis/reply.hpp"
 
-#include <charconv>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -61,10 +61,7 @@ class Items {
 
 /// @return the number of a grant in decimal digits; 0 = not one.
 inline std::uint64_t number_in(std::string_view text) {
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool whole = error == std::errc{} && end == text.data() + text.size();
-  return whole && number < core::grant_number_limit ? number : 0;
+  return base::whole_number<std::uint64_t>(text, 0, core::grant_number_limit - 1).value_or(0);
 }
 
 }  // namespace mortise::redis

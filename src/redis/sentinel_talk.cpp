@@ -6,6 +6,7 @@
 #include "redis/sentinel_talk.hpp"
 
 #include "base/error_words.hpp"
+#include "base/whole_number.hpp"
 #include "redis/command.hpp"
 #include "redis/rights.hpp"
 #include "redis/server_error.hpp"
@@ -14,7 +15,6 @@
 #include <poll.h>
 
 #include <algorithm>
-#include <charconv>
 #include <exception>
 #include <initializer_list>
 #include <string_view>
@@ -25,15 +25,6 @@ namespace {
 
 constexpr ReplyLimits answer_limits{.bytes = std::size_t{16} << 10U, .items = 512};
 constexpr std::size_t longest_host = 255;
-
-template <class Number>
-std::optional<Number> whole_number(const std::string& text) {
-  Number number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc{} || stop != end) return std::nullopt;
-  return number;
-}
 
 bool is_a_host(const std::string& text) {
   return !text.empty() && text.size() <= longest_host &&
@@ -194,7 +185,7 @@ void SentinelTalk::take_epoch(const Reply& reply) {
   if (reply.kind != Reply::Kind::array) return;
   for (std::size_t i = 0; i + 1 < reply.items.size(); i += 2) {
     if (reply.items[i].text != "config-epoch") continue;
-    answer_.epoch = whole_number<std::uint64_t>(reply.items[i + 1].text).value_or(0);
+    answer_.epoch = base::whole_number<std::uint64_t>(reply.items[i + 1].text).value_or(0);
   }
 }
 
@@ -215,8 +206,8 @@ void SentinelTalk::take_address(const Reply& reply) {
     return fail(Errc::unavailable, "the sentinel does not know that master");
   }
   const bool two = reply.kind == Reply::Kind::array && reply.items.size() == 2;
-  const auto port = two ? whole_number<std::uint16_t>(reply.items[1].text) : std::nullopt;
-  if (!port || *port == 0 || !is_a_host(reply.items[0].text)) {
+  const auto port = two ? base::whole_number<std::uint16_t>(reply.items[1].text, 1) : std::nullopt;
+  if (!port || !is_a_host(reply.items[0].text)) {
     return fail(Errc::protocol, "the reply is not from a sentinel; check host and port");
   }
   answer_.master = {.host = reply.items[0].text, .port = *port, .path = {}};

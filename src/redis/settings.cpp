@@ -6,9 +6,9 @@
 #include <mortise/error.hpp>
 
 #include "base/url.hpp"
+#include "base/whole_number.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <utility>
 
@@ -21,13 +21,11 @@ constexpr std::size_t longest_prefix = 128;
 using base::refuse_url;
 
 int database_of(std::string_view text, base::Literal where) {
-  int number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || end != text.data() + text.size() || number < 0 ||
-      number >= most_databases) {
+  const auto number = base::whole_number<int>(text, 0, most_databases - 1);
+  if (!number) {
     refuse_url({"URL: the database in the ", where, " must be a number from 0 to 1048575"});
   }
-  return number;
+  return *number;
 }
 
 bool printable(const std::string& text) {
@@ -175,12 +173,9 @@ void read_memory(base::Url& url, Settings& settings) {
   constexpr int most = 365 * 86'400;
   const auto text = url.take("remember");
   if (!text) return;
-  int& seconds = settings.remembered;
-  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), seconds);
-  if (error != std::errc{} || end != text->data() + text->size() || seconds < least ||
-      seconds > most) {
-    refuse_url("URL: remember must be a number of seconds from 60 to 31536000");
-  }
+  const auto seconds = base::whole_number<int>(*text, least, most);
+  if (!seconds) refuse_url("URL: remember must be a number of seconds from 60 to 31536000");
+  settings.remembered = *seconds;
 }
 
 void read_replicas(base::Url& url, Settings& settings) {

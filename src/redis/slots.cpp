@@ -4,12 +4,12 @@
 // "?", which means: the one by which it was asked.
 #include "redis/slots.hpp"
 
+#include "base/whole_number.hpp"
 #include "redis/lock_key.hpp"
 
 #include <algorithm>
 #include <array>
 #include <bitset>
-#include <charconv>
 #include <string>
 #include <utility>
 
@@ -41,13 +41,6 @@ std::optional<std::string> host_or(std::string_view said, const base::Address& a
   if (said.empty() || said == "?") return asked.host;
   if (!base::Address::is_host(said)) return std::nullopt;
   return std::string(said);
-}
-
-std::optional<std::uint16_t> number_of(std::string_view text) {
-  std::uint16_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return number;
 }
 
 std::optional<std::uint16_t> slot_in(const Reply& reply) {
@@ -162,14 +155,16 @@ std::optional<Redirection> parse_redirection(std::string_view words, const base:
     return std::nullopt;
   }
   const std::size_t space = words.find(' ');
-  const std::optional<std::uint16_t> slot = number_of(words.substr(0, space));
+  const std::optional<std::uint16_t> slot =
+      base::whole_number<std::uint16_t>(words.substr(0, space));
   if (!slot || *slot >= slot_count || space == std::string_view::npos) return std::nullopt;
   redirection.slot = *slot;
   words.remove_prefix(space + 1);
   // The address of IPv6 has colons of its own, and no brackets.
   const std::size_t colon = words.rfind(':');
   if (colon == std::string_view::npos) return std::nullopt;
-  const std::optional<std::uint16_t> port = number_of(words.substr(colon + 1));
+  const std::optional<std::uint16_t> port =
+      base::whole_number<std::uint16_t>(words.substr(colon + 1));
   if (!port || *port == 0) return std::nullopt;
   std::optional<std::string> host = host_or(words.substr(0, colon), asked);
   if (!host) return std::nullopt;
