@@ -12,6 +12,7 @@
 #include "redis/topology.hpp"
 #include "remote/outcome.hpp"
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -245,29 +246,20 @@ void Answers::recall(const Call& call, const Answer& answer) {
 
 // A waiter gets to know by the inbox. So a client that may not listen should not learn that from
 // the first lock that is not free.
-// @return false: not yet, and the check goes on when it is
+// @return false: not yet, and the check asks again
 bool Answers::is_inbox_known(Server& server, const Call& call) {
+  constexpr std::chrono::milliseconds pause{5};
   const auto& check = static_cast<const Check&>(*call.operation);
   if (!check.client()) return true;  // no client that could wait
-  Call again = call;
-  again.once = true;
   if (!call.once) {
     parts_.polling->open_inbox(server, *check.client());
     server.inbox().renew();
   }
   if (server.inbox().state().is_up() || server.inbox().state().is_decided()) return true;
-  if (!parts_.exchange->waiting().hold_up(server, std::move(again))) return true;
-  if (server.inbox().state().is_up() || server.inbox().state().is_decided())
-    go_on_checking(server);  // in between
+  Call again = call;
+  again.once = true;
+  parts_.exchange->repeat_at(again, parts_.now() + pause);
   return false;
-}
-
-void Answers::go_on_checking(Server& server) {
-  base::OneByOne each;
-  for (const Call& call : parts_.exchange->waiting().take_held_up(server)) {
-    each([&] { check(server, call); });
-  }
-  each.finish();
 }
 
 void Answers::check(Server& server, const Call& call) {
