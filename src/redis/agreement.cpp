@@ -86,9 +86,9 @@ const base::Address& Agreement::chosen() const noexcept {
   return *seed_of(seeds_, membership_.chosen());
 }
 
-// A master whose address was given to somebody else is replaced, as a rule; an address in the URL
-// stays wrong. Unless it names a master that this client knows: then it may be the others that were
-// replaced.
+// If another server has got the address of a master, the cluster replaces that master, as a rule.
+// An address in the URL stays wrong. The exception: the server names a master that this client
+// knows. Then the other servers may have been replaced.
 Failure Agreement::foreign(const Server& server, const NodeIds& nodes) const {
   const bool named = seed_of(seeds_, text_of(server)) != seeds_.end();
   const bool wrong = named && !membership_.knows_a_master_of(nodes);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Which cluster a client is a client of, as the servers in the URL report it, and what is wrong if
-// they do not agree. Membership decides; this keeps the tables of slots until there is an
-// agreement, and words the errors.
+// The cluster of a client, as the servers in the URL report it, and the error if they do not agree.
+// Membership decides. This keeps the tables of slots until there is an agreement, and words the
+// errors.
 #pragma once
 
 #include <mortise/error.hpp>

@@ -39,7 +39,7 @@ Server* Cluster::nth(std::size_t number) const noexcept {
   return number < met_.size() ? met_[number] : nullptr;
 }
 
-// What no range names keeps its server, which is the one to say that the cluster is down.
+// A slot that no range names keeps its server, which reports that the cluster is down.
 Cluster::Slots Cluster::learn(const std::vector<SlotRange>& ranges) {
   Slots changed;
   const std::lock_guard lock(mutex_);
@@ -85,8 +85,8 @@ Cluster::Verdict Cluster::judge_silence(const Server& server) {
   return verdict;
 }
 
-// What no range of the chosen answer names is asked for at a server of that cluster as well. Calls
-// may leave from the moment at which the agreement shows, so that is the last step.
+// A slot that no range of the chosen answer names gets a server of that cluster as well. Calls may
+// leave as soon as the agreement shows, so that is the last step.
 void Cluster::note_agreement_locked() {
   const bool is_new = agreement_.is_reached() && !is_agreed();
   if (is_new) slots_.fill(at_locked(agreement_.chosen()));
@@ -127,10 +127,10 @@ std::vector<Server*> Cluster::begin_look(Instant now) {
   return whom;
 }
 
-// Those that have left may be many, and are gone, as a rule: where each of them took its time to be
-// silent, nobody would come to a seed any more by whose name there are others.
+// Servers without slots may be many, and are gone, as a rule. Each of them would take its time to
+// be silent, and the turn would not come to a seed whose name leads to other servers by now.
 std::vector<Server*> Cluster::who_may_tell_locked() {
-  // One that only the user has named is met here.
+  // A server that only the user has named is met here.
   std::vector<Server*> who;
   for (const base::Address& seed : settings_.seeds) who.push_back(&at_locked(seed));
   for (Server* const master : masters()) {

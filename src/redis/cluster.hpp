@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The servers of a cluster as a client knows them: which of them has which slot, and which of them
-// is asked for that. It sends nothing.
+// The servers of a cluster as a client knows them: their slots, and the servers that are asked for
+// those. It sends nothing.
 #pragma once
 
 #include "base/address.hpp"
@@ -25,9 +25,9 @@
 namespace mortise::redis {
 
 /// Every slot has a server at any time. As long as the servers that the user named have not agreed
-/// on a cluster it is the first of those, and no call may be sent. A server that was met stays for
-/// as long as the client does, since calls name it; what has no slot any more is not connected, has
-/// no descriptor, is not polled and not asked, and costs three or four kilobytes.
+/// on a cluster it is the first of those, and no call may be sent. A server that was met stays as
+/// long as the client does, because calls name it. A server without a slot is not connected, has no
+/// descriptor, is not polled and not asked, and costs three or four kilobytes.
 /// @thread_safety every member may be called concurrently.
 class Cluster {
  public:
@@ -49,7 +49,7 @@ class Cluster {
   [[nodiscard]] Server* nth(std::size_t number) const noexcept;
   /// @return those that have slots, in the order of their addresses.
   [[nodiscard]] std::vector<Server*> masters() const { return slots_.masters(); }
-  /// @return whether a server has told who has what, and was asked for that at this moment or
+  /// @return true if a server has reported the slots, and was asked for them at this moment or
   /// later.
   [[nodiscard]] bool is_told(Instant since) const;
   /// The last one that was asked may not be asked by us, for this reason; none = it may. Or there
@@ -65,10 +65,10 @@ class Cluster {
   /// @return a number that is another one after each change of that.
   [[nodiscard]] std::uint64_t version() const noexcept { return slots_.version(); }
 
-  /// A server said that it has not that slot, and who has.
-  /// @return whether that is news
+  /// A server reported that it does not have that slot, and named the server that has it.
+  /// @return true if that is news
   bool moved(std::uint16_t slot, Server& to) { return slots_.move(slot, to); }
-  /// A server told who has which. @return which have another one than was known
+  /// A server reported the slots. @return those that have another server than before
   [[nodiscard]] Slots learn(const std::vector<SlotRange>& ranges);
 
   /// @return whether calls may be sent: it is known which cluster this is.
@@ -76,18 +76,18 @@ class Cluster {
   [[nodiscard]] Verdict judge(const Server& server, SlotTable table);
   /// The same of a server that has not answered, or is silent.
   [[nodiscard]] Verdict judge_silence(const Server& server);
-  /// A connection was made, and its server says this of its cluster.
+  /// A connection was made, and its server reports this of its cluster.
   /// @return why it must not be used
   [[nodiscard]] Failure refuses(const Server& server, const SlotTable& table);
   /// @return that a server in the URL is of another cluster; none = none is, as far as is known
   [[nodiscard]] Failure stranger() const;
 
-  /// Servers are to be asked who has what. @return whether that is earlier than it was to be
+  /// Servers are to be asked for the slots. @return true if that is earlier than before
   bool want_look(Instant now);
   /// @return when that is due.
   [[nodiscard]] Instant next_look() const noexcept { return pace_.next(); }
-  /// Begins it, if it is due and nobody is asked yet.
-  /// @return who is to be asked now: of each of them `end_look()` has to follow
+  /// Begins it, if it is due and no server is asked yet.
+  /// @return the servers to ask now: for each of them `end_look()` has to follow
   [[nodiscard]] std::vector<Server*> begin_look(Instant now);
   /// @param settled false: to be asked again after a pause, which grows
   void end_look(bool settled, Instant now);
@@ -115,8 +115,8 @@ class Cluster {
   Agreement agreement_;
   SurveyPace pace_;
   Failure refusal_;                        // of the server that was asked last
-  std::size_t turn_ = 0;                   // of those who are asked
-  const Server* knows_nothing_ = nullptr;  // who has answered last, if that is so
+  std::size_t turn_ = 0;                   // of the servers to ask
+  const Server* knows_nothing_ = nullptr;  // the server that has answered last, if it is so
 };
 
 }  // namespace mortise::redis

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which server has which slot of a cluster.
+// The servers of a cluster by their slots.
 #pragma once
 
 #include "redis/server.hpp"

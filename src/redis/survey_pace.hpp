@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// When the servers of a cluster are asked which of them has which slot. It asks no server and reads
-// no clock.
+// The moments at which a client asks the servers of a cluster for their slots. It asks no server
+// and reads no clock.
 #pragma once
 
 #include <mortise/clock.hpp>

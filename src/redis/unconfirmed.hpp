@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a server has granted or renewed, until its replicas have it as well. It sends nothing and
-// reads no clock.
+// Grants and renewals of a server, until its replicas have them as well. It sends nothing and reads
+// no clock.
 #pragma once
 
 #include <mortise/clock.hpp>

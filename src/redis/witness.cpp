@@ -106,8 +106,8 @@ void Witness::begin(Instant now) {
   if (!strange.empty()) tell(strange, of_another());
 }
 
-// Two questions on one connection, and each answer would be taken for that to the one before: what
-// was seen after that one was asked would be told by it (S1).
+// With two questions on one connection, each answer would count as the answer to the question
+// before it. A grant that was seen after that question would be confirmed by it (S1).
 void Witness::ask(std::chrono::milliseconds time, std::uint64_t epoch) {
   const auto say = [&](Word word, std::initializer_list<std::string_view> words) {
     std::string bytes;
@@ -172,7 +172,7 @@ void Witness::end_round(long long replicas, const Failure& why) {
       Grants later = waiting_.take_seen();
       over.splice(over.end(), later);
     }
-    waiting_.note_due();  // begin() tells
+    waiting_.note_due();  // begin() notifies
   }
   if (enough) {
     tell(over, Failure{});

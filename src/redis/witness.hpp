@@ -17,12 +17,11 @@
 
 namespace mortise::redis {
 
-/// A connection of its own to the server that grants, since WAIT stops the one that it comes by.
-/// WAIT is about what its own client has written last; so a word that is replicated and heard by
-/// nobody goes before each (PUBLISH): whatever was seen as granted before that stands before it in
-/// the stream that replicas acknowledge. One WAIT is under way at a time; the next one is about all
-/// that was seen meanwhile.
-/// @thread_safety every member may be called concurrently; verdicts are told under no mutex.
+/// It has a connection of its own to the server that grants, because WAIT stops the connection on
+/// which it is sent. WAIT is about the last write of its own client. So a message without receivers
+/// (PUBLISH), which is replicated, goes before each WAIT: all grants that were seen before it stand
+/// before it in the stream that replicas acknowledge.
+/// @thread_safety every member may be called concurrently; verdicts are called under no mutex.
 class Witness final : private Connection::User {
  public:
   using Verdict = Unconfirmed::Verdict;
@@ -31,22 +30,23 @@ class Witness final : private Connection::User {
   Witness(Host& host, const Settings& settings, const remote::Tls* tls);
   ~Witness() override;
 
-  /// May throw: say it again then.
+  /// May throw: call it again then.
   void attach();
   void detach() noexcept;
   /// The connection that grants has come up, to this server.
-  /// @param clock as in Reading: by which that server's grants are told from others'
+  /// @param clock as in Reading: the grants of that server have it
   void follow(const base::Endpoint& endpoint, const std::string& host, const std::string& run_id,
               std::uint64_t clock);
-  /// That connection broke: whether its server will ever be asked again is not known.
+  /// That connection broke. The client may never ask that server again.
   void lose(const Failure& why);
-  /// Seen on that connection, or by an inbox; perhaps by a thread that stood still since, while
-  /// that connection came to lead to another server, whose replicas know nothing of it.
+  /// A grant was seen on that connection, or came to an inbox. The thread that saw it may have
+  /// stood still since, and that connection may lead to another server now, whose replicas know
+  /// nothing of the grant.
   /// @param clock of the server that has granted it
-  /// @param until when it is of no use any more
+  /// @param until it is of no use afterwards
   void attest(std::uint64_t clock, Instant until, Verdict verdict);
 
-  /// For ever; call after it was detached. What is held back is told as closed.
+  /// Call this after it was detached. Grants that are held back fail as closed.
   void close();
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the answer of a server means for the operation that it answers. It is the same for every
+// The meaning of a server's answer for the operation that it answers. It is the same for every
 // store.
 #pragma once
 
