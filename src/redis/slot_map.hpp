@@ -58,7 +58,7 @@ class SlotMap {
   /// @param changed receives the slots for which that is news
   void learn(const SlotRange& range, Server& master, Slots& changed) noexcept {
     for (std::size_t slot = range.first; slot <= range.last; ++slot) {
-      if (servers_[slot].exchange(&master) != &master) changed.set(slot);
+      if (servers_[slot].exchange(&master) != &master) changed[slot] = true;
     }
   }
   void note() noexcept { version_.fetch_add(1); }
