@@ -235,11 +235,10 @@ void Renewals::renew(const std::shared_ptr<Renewal>& operation) {
     renewing->open = nodes;
     renewing->awaited.begin(parts_.awaited);
   }
-  for (const auto& node : servers.nodes()) {
-    if ((nodes & only(node->index())) == 0) continue;
-    if (servers.writer().send(*node, call) == redis::Connection::Sent::sent) continue;
-    no_answer(*node, call, {}, false, false);
-  }
+  servers.each_of(nodes, [&](Node& node) {
+    if (servers.writer().send(node, call) == redis::Connection::Sent::sent) return;
+    no_answer(node, call, {}, false, false);
+  });
 }
 
 std::shared_ptr<Ballot> Renewals::ballot_of(const HoldId& hold) const {
@@ -268,7 +267,7 @@ bool Renewals::on_answer(Node& node, const Call& call, const VoteReply& reply) {
   const std::vector<int>& codes = reply.renewals;
   const std::vector<Renewal::Item>& items = renewing->renewal->items();
   const NodeSet bit = only(node.index());
-  if (codes.size() != renewing->tallies.size()) return false;
+  if (codes.size() != renewing->votes.size()) return false;
   note_votes(node, *renewing, codes);
   std::vector<HoldId> late;  // and not the items: `judge()` writes into them
   Lock lock(renewing->mutex);
@@ -276,16 +275,16 @@ bool Renewals::on_answer(Node& node, const Call& call, const VoteReply& reply) {
   const bool counts = !renewing->roll.newcomer(node.index(), call.written.generation) &&
                       renewing->roll.counts(node.index(), node.server().id());
   for (std::size_t i = 0; counts && i < codes.size(); ++i) {
-    Tally& tally = renewing->tallies[i];
-    (renews(codes[i]) ? tally.yes : tally.no) |= bit;
+    Renewing::Votes& votes = renewing->votes[i];
+    (renews(codes[i]) ? votes.tally.yes : votes.tally.no) |= bit;
     // One server is enough: each majority contains a server that has noted the waiting writer.
     if (codes[i] == 2 && !base::mutant("redlock.nobody_says_that_a_writer_waits")) {
-      renewing->wanted[i] = true;
+      votes.wanted = true;
     }
     if (codes[i] != -1) continue;
-    renewing->free[i] |= bit;
+    votes.free |= bit;
     // The majority's answers were in already: this server was not asked for its vote yet.
-    const bool is_yes = tally.verdict(parts_.quorum()) == Tally::Verdict::yes;
+    const bool is_yes = votes.tally.verdict(parts_.quorum()) == Tally::Verdict::yes;
     if (renewing->over && is_yes) late.push_back(items[i].hold);
   }
   if (!renewing->over) {
@@ -303,7 +302,7 @@ void Renewals::no_answer(const Node& node, const Call& call, const Failure& why,
   const std::vector<Renewal::Item>& items = renewing->renewal->items();
   Lock lock(renewing->mutex);
   const Instant asked = renewing->asked;
-  renewing->apart = renewing->apart || (apart && renewing->tallies.size() > 1);
+  renewing->apart = renewing->apart || (apart && renewing->votes.size() > 1);
   renewing->open &= ~only(node.index());
   if (why && refused) renewing->refusal = why;
   judge(renewing, std::move(lock));
@@ -318,16 +317,13 @@ void Renewals::no_answer(const Node& node, const Call& call, const Failure& why,
 void Renewals::judge(const std::shared_ptr<Renewing>& renewing, Lock lock) {
   if (renewing->over) return;
   const Quorum quorum = parts_.quorum();
-  const auto& tallies = renewing->tallies;
-  const bool open = std::any_of(tallies.begin(), tallies.end(), [&](const Tally& tally) {
-    return tally.verdict(quorum) == Tally::Verdict::open;
-  });
+  const bool open = std::any_of(
+      renewing->votes.begin(), renewing->votes.end(),
+      [&](const auto& each) { return each.tally.verdict(quorum) == Tally::Verdict::open; });
   if (open && renewing->open != 0) return;
   renewing->over = true;
   renewing->awaited.end();
-  const std::vector<Tally> verdicts = tallies;
-  const std::vector<NodeSet> free = renewing->free;
-  const std::vector<bool> wanted = renewing->wanted;
+  const std::vector<Renewing::Votes> votes = renewing->votes;
   const bool apart = open && renewing->apart;
   const Failure refusal = renewing->refusal;
   lock.unlock();
@@ -344,7 +340,7 @@ void Renewals::judge(const std::shared_ptr<Renewing>& renewing, Lock lock) {
   // a whole lease, and may keep all clients from a majority. So release the hold before the library
   // gets the answer, because it may ask for the lock at once.
   for (std::size_t i = 0; i < items.size(); ++i) {
-    if (verdicts[i].verdict(quorum) != Tally::Verdict::no) continue;
+    if (votes[i].tally.verdict(quorum) != Tally::Verdict::no) continue;
     parts_.releases->release(std::make_shared<Release>(items[i].hold));
   }
   std::vector<std::pair<HoldId, NodeSet>> again;
@@ -352,8 +348,8 @@ void Renewals::judge(const std::shared_ptr<Renewing>& renewing, Lock lock) {
     Renewal::Item& item = items[i];
     item.counted_from = renewing->asked;
     item.granted = item.lease;
-    const bool wrong = base::mutant("redlock.minority_renews") && verdicts[i].yes != 0;
-    switch (wrong ? Tally::Verdict::yes : verdicts[i].verdict(quorum)) {
+    const bool wrong = base::mutant("redlock.minority_renews") && votes[i].tally.yes != 0;
+    switch (wrong ? Tally::Verdict::yes : votes[i].tally.verdict(quorum)) {
       case Tally::Verdict::open:
         item.answer = Renewal::Answer::unknown;
         if (refusal) renewal->trouble(refusal);
@@ -362,11 +358,11 @@ void Renewals::judge(const std::shared_ptr<Renewing>& renewing, Lock lock) {
       case Tally::Verdict::no: item.answer = Renewal::Answer::lost; break;
       case Tally::Verdict::yes:
         item.answer = Renewal::Answer::renewed;
-        item.wanted = wanted[i];
+        item.wanted = votes[i].wanted;
         if (const std::shared_ptr<Ballot> ballot = ballot_of(item.hold)) {
           ballot->extend(end_of_hold(item.counted_from, item.lease), item.lease);
         }
-        if (free[i] != 0) again.emplace_back(item.hold, free[i]);
+        if (votes[i].free != 0) again.emplace_back(item.hold, votes[i].free);
         break;
     }
   }
@@ -379,10 +375,9 @@ void Renewals::relock(const HoldId& hold, NodeSet nodes) const {
 }
 
 void Renewals::relock(const std::shared_ptr<Ballot>& ballot, NodeSet nodes) const {
-  for (const auto& node : parts_.servers.nodes()) {
-    if ((nodes & only(node->index())) == 0 || !node->usable()) continue;
-    node->server().ask(ballot, *node);
-  }
+  parts_.servers.each_of(nodes, [&](const Node& node) {
+    if (node.usable()) node.server().ask(ballot, node);
+  });
 }
 
 }  // namespace mortise::redlock

@@ -73,11 +73,10 @@ void Questions::look_at(const std::shared_ptr<Looking>& looking, NodeSet nodes) 
     looking->asked |= nodes;
   }
   const Call call = Call::made(Call::Kind::inspect, looking);
-  for (const auto& node : parts_.servers.nodes()) {
-    if ((nodes & only(node->index())) == 0) continue;
-    if (parts_.servers.writer().send(*node, call) == redis::Connection::Sent::sent) continue;
-    no_answer(*node, call, {}, false);
-  }
+  parts_.servers.each_of(nodes, [&](Node& node) {
+    if (parts_.servers.writer().send(node, call) == redis::Connection::Sent::sent) return;
+    no_answer(node, call, {}, false);
+  });
 }
 
 std::optional<Holder> Questions::holder_of(

@@ -101,13 +101,15 @@ struct QuorumRequest : Operation {
 
 /// A batch of renewals.
 struct Renewing final : QuorumRequest {
+  /// The answers for one hold.
+  struct Votes {
+    Tally tally{};
+    NodeSet free = 0;     ///< servers where no hold excludes it
+    bool wanted = false;  ///< a server reported a waiter that the hold excludes
+  };
   /// @param answer_in the time that a server has for its answer
   Renewing(std::shared_ptr<Renewal> asked_for, std::chrono::nanoseconds answer_in)
-      : renewal(std::move(asked_for)),
-        time(answer_in),
-        tallies(renewal->items().size()),
-        free(tallies.size()),
-        wanted(tallies.size()) {}
+      : renewal(std::move(asked_for)), time(answer_in), votes(renewal->items().size()) {}
   void give_up(const Failure& why) override { renewal->failed(why); }
 
   const std::shared_ptr<Renewal> renewal;
@@ -115,11 +117,9 @@ struct Renewing final : QuorumRequest {
   Instant asked{};
   NodeSet open = 0;  // under the mutex, as what follows
   Roll roll{};
-  std::vector<Tally> tallies;
-  std::vector<NodeSet> free;  ///< servers where no hold excludes it
-  std::vector<bool> wanted;   ///< a server reported a waiter that the hold excludes
-  Failure refusal{};          ///< of a server that did not execute it
-  bool apart = false;         ///< one server refused it because of one name
+  std::vector<Votes> votes;  ///< by the holds
+  Failure refusal{};         ///< of a server that did not execute it
+  bool apart = false;        ///< one server refused it because of one name
   bool over = false;
 };
 

@@ -102,24 +102,21 @@ void Rounds::ask(const Attempt& attempt) {
   pace.next = never;
   attempt->round.begin();
   attempt->awaited.begin(parts_.awaited);
-  for (const auto& node : servers.nodes()) {
-    if ((nodes & only(node->index())) != 0) attempt->round.asked(node->index());
-  }
+  servers.each_of(nodes, [&](const Node& node) { attempt->round.asked(node.index()); });
   lock.unlock();
   ask_nodes(attempt, ballot, nodes);
 }
 
 void Rounds::ask_nodes(const Attempt& attempt, const std::shared_ptr<Ballot>& ballot,
                        NodeSet nodes) {
-  for (const auto& node : parts_.servers.nodes()) {
-    if ((nodes & only(node->index())) == 0) continue;
+  parts_.servers.each_of(nodes, [&](Node& node) {
     // First. If the inbox breaks afterwards, and comes back, `listens()` clears this bit again.
-    if (attempt->request().wait && node->inbox().listens()) {
+    if (attempt->request().wait && node.inbox().listens()) {
       const Lock lock(attempt->mutex);
-      if (attempt->ballot == ballot) attempt->nodes.hears |= only(node->index());
+      if (attempt->ballot == ballot) attempt->nodes.hears |= only(node.index());
     }
-    node->server().ask(ballot, *node);
-  }
+    node.server().ask(ballot, node);
+  });
 }
 
 // A server that came up during a round is asked for the hold that may come of it: see Roll.
@@ -193,9 +190,7 @@ void Rounds::settle(const Attempt& attempt, Lock lock) {
   const std::shared_ptr<Ballot> ballot = attempt->ballot;
   ballot->settled.store(attempt->round.number());
   lock.unlock();
-  for (const auto& node : parts_.servers.nodes()) {
-    if ((nodes & only(node->index())) != 0) settle_late(*node, ballot);
-  }
+  parts_.servers.each_of(nodes, [&](Node& node) { settle_late(node, ballot); });
 }
 
 // A vote with another number than that of the hold has to learn the number of the hold.
@@ -333,12 +328,11 @@ void Rounds::finish_cancel(const Attempt& attempt, Lock lock) {
     std::vector<AttemptId> ballots = attempt->lost;
     ballots.push_back(attempt->ballot->id());
     bool heard = attempt->nodes.spoke != 0;
-    for (const auto& node : servers.nodes()) {
-      if ((attempt->nodes.spoke & only(node->index())) == 0) continue;
+    servers.each_of(attempt->nodes.spoke, [&](const Node& node) {
       heard = heard && std::none_of(ballots.begin(), ballots.end(), [&](const AttemptId& ballot) {
-                return node->server().is_to_answer(ballot);
+                return node.server().is_to_answer(ballot);
               });
-    }
+    });
     if (servers.voters(ballots) >= parts_.quorum().majority() && !heard) return;
   }
   std::optional<Holder> holder = attempt->operation->holder();  // first: may find no memory

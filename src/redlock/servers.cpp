@@ -51,10 +51,7 @@ NodeSet Servers::usable() const noexcept {
 }
 
 void Servers::want_missing(NodeSet usable, bool now) const {
-  if (usable == quorum().all()) return;
-  for (const auto& node : nodes_) {
-    if ((usable & only(node->index())) == 0) node->want(now);
-  }
+  each_of(~usable, [now](Node& node) { node.want(now); });
 }
 
 void Servers::begin(Roll& roll) const {
@@ -112,11 +109,10 @@ void Servers::lead_home() {
 }
 
 void Servers::lead_anew(NodeSet doubted) const {
-  for (const auto& node : nodes_) {
-    if ((doubted & only(node->index())) == 0) continue;
-    node->connect_anew({Errc::unavailable, node->where() + ": " + std::string(led_astray)});
-    node->want(true);
-  }
+  each_of(doubted, [](Node& node) {
+    node.connect_anew({Errc::unavailable, node.where() + ": " + std::string(led_astray)});
+    node.want(true);
+  });
 }
 
 void Servers::take_back(const std::shared_ptr<Ballot>& ballot) const {

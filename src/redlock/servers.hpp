@@ -38,6 +38,14 @@ class Servers {
     for (const Link* link = first_.load(); link != nullptr; link = link->next) work(*link->server);
   }
 
+  /// Calls that with each of these addresses.
+  template <class Work>
+  void each_of(NodeSet addresses, Work work) const {
+    for (const auto& node : nodes_) {
+      if ((addresses & only(node->index())) != 0) work(*node);
+    }
+  }
+
   /// @return the addresses that can be asked.
   [[nodiscard]] NodeSet usable() const noexcept;
   /// @return true if those are a majority of different servers.
