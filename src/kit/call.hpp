@@ -90,4 +90,7 @@ struct Call : remote::Call {
   }
 };
 
+/// It is answered: drops what it refers to.
+inline void let_go(Call& call) noexcept { call.operation.reset(); }
+
 }  // namespace mortise::kit

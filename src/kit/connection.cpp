@@ -189,18 +189,22 @@ void Connection::take(const Message& message) {
 }
 
 void Connection::take_answer(const Message& message) {
-  Pipeline::Calls call = pipeline_.answered();
-  if (call.empty()) {
+  const Call* const call = pipeline_.answered();
+  if (call == nullptr) {
     return drop(failure({Errc::protocol, "the server sent an answer to no request"}));
   }
   try {
-    user_.answered(call.front(), message);
+    user_.answered(*call, message);
   } catch (const std::exception&) {
-    if (link_.state() == State::idle) throw;  // it was dropped, and its user could not take that
+    if (link_.state() == State::idle) {
+      pipeline_.finish();
+      throw;  // it was dropped, and its user could not take that
+    }
     // The answer was read, and its caller did not get it. No later answer may be read.
-    pipeline_.put_back(call);
-    drop({Errc::exhausted, "no memory"});  // so short that it needs none
+    pipeline_.put_back();
+    return drop({Errc::exhausted, "no memory"});  // so short that it needs none
   }
+  pipeline_.finish();
 }
 
 void Connection::give_up_if_late(Instant now) {

@@ -63,18 +63,14 @@ Instant Pipeline::greeted() noexcept {
   return greeting_left_;
 }
 
-Pipeline::Calls Pipeline::answered() noexcept {
+const Call* Pipeline::answered() noexcept {
   const std::lock_guard lock(mutex_);
-  Calls oldest = calls_.answered();
-  if (!oldest.empty()) round_trip_.answered(oldest.front().left, clock_.now());
+  const Call* const oldest = calls_.take_oldest();
+  if (oldest == nullptr) return nullptr;
+  round_trip_.answered(oldest->left, clock_.now());
+  calls_.answer();
   note();
   return oldest;
-}
-
-void Pipeline::put_back(Calls& oldest) noexcept {
-  const std::lock_guard lock(mutex_);
-  calls_.put_back(oldest);
-  note();
 }
 
 Pipeline::Calls Pipeline::end(Instant now) noexcept {
@@ -88,9 +84,8 @@ Pipeline::Calls Pipeline::end(Instant now) noexcept {
 }
 
 void Pipeline::note() noexcept {
-  count_.store(calls_.size());
-  due_.put(calls_.empty() ? never
-                          : round_trip_.dead_at(calls_.oldest().deadline, calls_.oldest().left));
+  const UnderWay::Limits oldest = calls_.oldest();
+  due_.put(oldest.deadline == never ? never : round_trip_.dead_at(oldest.deadline, oldest.left));
 }
 
 }  // namespace mortise::kit

@@ -57,8 +57,8 @@ class Pipeline {
   [[nodiscard]] bool write_rest();
   /// @return the number of the present connection, or of the next one; grows.
   [[nodiscard]] std::uint64_t generation() const noexcept { return calls_.generation(); }
-  [[nodiscard]] bool any_under_way() const noexcept { return count_.load() != 0; }
-  [[nodiscard]] bool has_room() const noexcept { return count_.load() < most; }
+  [[nodiscard]] bool any_under_way() const noexcept { return !calls_.empty(); }
+  [[nodiscard]] bool has_room() const noexcept { return calls_.size() < most; }
   /// @return the time that a call has for its answer if it leaves now.
   [[nodiscard]] std::chrono::nanoseconds time_for(const remote::Patience& patience) const noexcept {
     return round_trip_.time(patience.usual, patience.longest);
@@ -78,10 +78,13 @@ class Pipeline {
   [[nodiscard]] Stream* stream() const noexcept { return bytes_.stream().get(); }
   /// The socket may take bytes again. @return true if it took none before
   bool unblock() noexcept { return bytes_.unblock(); }
-  /// An answer came. @return the call that it answers, alone; none = no call is under way
-  [[nodiscard]] Calls answered() noexcept;
-  /// There was no memory to pass the answer on: the call is the oldest again.
-  void put_back(Calls& oldest) noexcept;
+  /// An answer came. @return the call that it answers; null = no call is under way
+  [[nodiscard]] const Call* answered() noexcept;
+  /// The user has the answer.
+  void finish() noexcept { calls_.finish(); }
+  /// There was no memory to pass the answer on: the call counts as not answered. The connection
+  /// ends now.
+  void put_back() noexcept { calls_.put_back(); }
   /// The connection is over, and the link with it. @param now when; unset = it was left in peace
   /// @return the calls that were not answered
   [[nodiscard]] Calls end(Instant now) noexcept;
@@ -98,7 +101,6 @@ class Pipeline {
   UnderWay calls_;
   remote::RoundTrip round_trip_;
   Instant greeting_left_{};
-  std::atomic<std::size_t> count_{0};
   remote::Moment due_;
 };
 

@@ -63,11 +63,19 @@ void Answers::matched(Server& server, const Call& call, const Reply& reply, Inst
   if (!told.answer) return;
   server.identity().time().read(call.asked, told.answer->now, now);
   if (!call.is_about_an_attempt()) return;
+  const Acquisition::Request& request = call.acquisition().request();
+  // As nearly always.
+  if (!call.copies && call.kind == Call::Kind::acquire &&
+      grants_.note_first(server, request, call.asked, *told.answer)) {
+    told.hold = told.answer->number;
+    return;
+  }
   Attempts& attempts = parts_.attempts;
+  const Attempts::Lock lock(attempts);
   told.looks_later = !shows_what_was_taken(call, *told.answer) ||
                      attempts.executed(call.attempt(), told.answer->now, server.clock(), now);
   if (call.why == remote::Purpose::look) return;
-  told.hold = grants_.note(call.acquisition().request(), call.asked, *told.answer);
+  told.hold = grants_.note(request, call.asked, *told.answer);
 }
 
 void Answers::matched_release(Server& server, const Call& call, Instant now) {
@@ -78,6 +86,12 @@ void Answers::matched_release(Server& server, const Call& call, Instant now) {
   const bool has_time = told.release->now != ServerTime{};
   if (now == Instant{} && (has_time || next != nullptr)) now = parts_.now();
   if (has_time) server.identity().time().read(call.asked, told.release->now, now);
+  // As nearly always. It is released, whether a copy was lost before or not.
+  if (told.release->outcome == ReleaseAnswer::Outcome::freed && !told.release->successor &&
+      server.told().news.note({.attempt = hold.attempt, .number = hold.number})) {
+    return;
+  }
+  const Attempts::Lock lock(attempts);
   told.release_in_doubt = attempts.released(hold.attempt, hold.number);
   if (next == nullptr || !told.release->successor) return;
   told.looks_later =

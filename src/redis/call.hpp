@@ -78,7 +78,8 @@ struct Call : remote::Call {
   /// An acquire that its connection is not to be asked for twice; a check that has wanted the
   /// inbox.
   bool once = false;
-  bool copies = false;    ///< it was sent before, and not answered
+  /// It was sent before, and not answered. An acquire: a request for its attempt was sent before.
+  bool copies = false;
   std::uint32_t tag = 0;  ///< the user's own
   Written written{};
   Route route{};
@@ -229,5 +230,11 @@ struct Call : remote::Call {
     return Purpose::question;
   }
 };
+
+/// It is answered: drops what it refers to.
+inline void let_go(Call& call) noexcept {
+  call.operation.reset();
+  call.found.reset();
+}
 
 }  // namespace mortise::redis

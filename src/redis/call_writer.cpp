@@ -56,6 +56,9 @@ bool CallWriter::send(Server& server, Call& call) {
   // clock.
   if (!commands.up()) return false;
   call.written.script = script_of(call);
+  if (call.kind == Call::Kind::acquire) {
+    call.copies = call.acquisition().progress() != Acquisition::Progress::unsent;
+  }
   call.written.whole = call.written.whole ||
                        !commands.calls().loaded().has(call.written.script, call.written.generation);
   Operation& operation = *call.operation;

@@ -32,7 +32,7 @@ namespace mortise::redis {
 /// changes its state and calls its user. If the user throws because memory failed, it counts as not
 /// called: the connection is dropped, and the call whose answer it was is not answered.
 /// @thread_safety every member may be called concurrently; the user is called under no mutex,
-/// except for `admits()` and `matched()`.
+/// except for `admits()`.
 class Connection final : public base::TunedSource {
  public:
   using User = ConnectionUser;

@@ -188,12 +188,12 @@ void ConnectionLife::take_replies() {
     }
   } catch (const std::exception&) {
     if (link_.state() == State::idle) {
-      pipeline_.calls().forget();
+      pipeline_.calls().finish();
       throw;  // it was dropped, and its user could not take that
     }
     // An answer was read, and its caller did not get it. The caller would repeat its release, and
     // the server would answer that another client has the lock. No later reply may be read.
-    pipeline_.put_back();
+    pipeline_.calls().put_back();
     drop({Errc::exhausted, "no memory"});  // so short that it needs none
   }
 }

@@ -43,6 +43,17 @@ std::uint64_t Grants::note(const Acquisition::Request& request, Instant asked,
                               grant.counted_from + grant.lease);
 }
 
+bool Grants::note_first(Server& server, const Acquisition::Request& request, Instant asked,
+                        const Answer& answer) {
+  if (answer.kind != Answer::Kind::granted) return false;
+  const Grant grant = grant_of(request, asked, answer);
+  return server.told().news.note({.attempt = request.attempt,
+                                  .number = grant.number,
+                                  .now = asked,
+                                  .until = grant.counted_from + grant.lease,
+                                  .is_grant = true});
+}
+
 void Grants::answered(Server& server, const std::shared_ptr<Acquisition>& operation, Instant asked,
                       const Answer& answer) {
   const Acquisition::Request& request = operation->request();

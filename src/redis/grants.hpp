@@ -16,10 +16,14 @@ class Grants {
   /// @param parts outlive it
   explicit Grants(Parts& parts) : parts_(parts) {}
 
-  /// Under the mutex of the calls: records what a reply grants.
+  /// Under the mutex of the attempts: records what a reply grants.
   /// @return the number of the attempt's hold, as it is recorded now; 0 = it has none
   [[nodiscard]] std::uint64_t note(const Acquisition::Request& request, Instant asked,
                                    const Answer& answer);
+  /// The same without the mutex, of the reply to the first request for the attempt. No message can
+  /// have been quicker. @return false: nothing was recorded
+  [[nodiscard]] bool note_first(Server& server, const Acquisition::Request& request, Instant asked,
+                                const Answer& answer);
   /// A reply is about an attempt.
   void answered(Server& server, const std::shared_ptr<Acquisition>& operation, Instant asked,
                 const Answer& answer);

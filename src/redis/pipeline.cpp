@@ -97,24 +97,21 @@ void Pipeline::greeted(Instant now) noexcept {
 }
 
 Pipeline::Match Pipeline::match(const Reply& reply) {
-  const std::lock_guard lock(mutex_);
   Call* const call = calls_.take_oldest();
   if (call == nullptr) return Match::unexpected;
   if (std::exchange(call->route.awaits_asking, false)) {
-    calls_.put_back();
+    calls_.leave();
     return Match::asking;
   }
-  user_.matched(*call, reply, calls_.read(*clock_));
-  calls_.note();
+  const Instant now = calls_.read(*clock_);
+  user_.matched(*call, reply, now);
+  calls_.answer();
+  // If calls are always under way, answers put the moment off that the first of them had.
+  if (now != Instant{} && calls_.due() <= now) static_cast<void>(is_late(now));
   return Match::answered;
 }
 
-void Pipeline::put_back() noexcept {
-  const std::lock_guard lock(mutex_);
-  calls_.put_back();
-}
-
-bool Pipeline::is_late(Instant now) const {
+bool Pipeline::is_late(Instant now) {
   const std::lock_guard lock(mutex_);
   return calls_.is_late(now);
 }

@@ -22,8 +22,7 @@
 
 namespace mortise::redis {
 
-/// A command takes the mutex once when it is sent, and once when it is answered. A thread that
-/// polls does not take it.
+/// A command takes the mutex when it is sent. A thread that polls or reads does not take it.
 /// @thread_safety see each group of members
 class Pipeline {
  public:
@@ -31,15 +30,16 @@ class Pipeline {
   using Stream = remote::Stream;
   using WriteQueue = remote::WriteQueue;
 
-  /// It is called under the mutex of the pipeline, and calls nothing of the connection.
+  /// It calls nothing of the connection.
   class User {
    public:
     virtual ~User() = default;
-    /// Asked right before a call takes its place among the others: a call that no caller wants any
-    /// more must not come behind the call that ended it.
+    /// Asked under the mutex, right before a call takes its place among the others: a call that no
+    /// caller wants any more must not come behind the call that ended it.
     /// @return false: it was withdrawn
     [[nodiscard]] virtual bool admits(const Call& call) = 0;
-    /// The reply to a call was read, and the call leaves those that are under way in the same step.
+    /// The reply to a call was read, and nothing else is read before this returns. In the reader's
+    /// role, and not under the mutex.
     /// @param now when the reply was read; unset for a release that was alone
     virtual void matched(const Call& /*call*/, const Reply& /*reply*/, Instant /*now*/) {}
   };
@@ -104,10 +104,8 @@ class Pipeline {
   /// @return `answered`: the reply is that of `calls().taken()`; `asking`: of the ASKING before a
   /// call
   [[nodiscard]] Match match(const Reply& reply);
-  /// The user could not learn the reply: the call is the oldest again.
-  void put_back() noexcept;
   /// @return true if the oldest call was not answered in time.
-  [[nodiscard]] bool is_late(Instant now) const;
+  [[nodiscard]] bool is_late(Instant now);
   /// @return why it was marked broken, if there was memory for the words.
   [[nodiscard]] std::optional<Failure> why_broken() const;
   struct Ended {

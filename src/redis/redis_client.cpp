@@ -4,6 +4,7 @@
 #include "redis/cluster_servers.hpp"
 #include "redis/one_server.hpp"
 
+#include <mutex>
 #include <utility>
 
 namespace mortise::redis {
@@ -25,6 +26,8 @@ RedisClient::RedisClient(const Settings& settings, const remote::Tls* tls, Host&
   const auto make = [this, tls, &host](const Settings& of_server) {
     auto server = std::make_unique<Server>(host, of_server, tls, shared, events);
     exchange.waiting().add_line(*server);
+    const std::lock_guard lock(shared.line);
+    shared.news.follow(server->told().news);
     return server;
   };
   if (settings.is_cluster()) {

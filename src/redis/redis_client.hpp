@@ -23,7 +23,7 @@ struct RedisClient {
 
   const Requests requests;
   Server::Shared shared;  // its line is that of the attempts, too, which are asked for by servers
-  Attempts attempts{shared.line};
+  Attempts attempts{shared.line, &shared.news};
   remote::AskTurns turns;
   Parts parts;
   Polling polling{parts};

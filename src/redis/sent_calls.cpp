@@ -23,61 +23,52 @@ SentCalls::Place SentCalls::add(Call& call, Clock& clock) noexcept {
     if (call.patience.usual.count() > 0)
       call.deadline = now + time_for(call.patience.usual, call.patience.longest);
   }
+  const Instant deadline = call.deadline;
+  const bool is_alone = calls_.empty();
   const Place place = calls_.add(std::move(call));
-  note();
+  if (is_alone) {
+    due_.put(deadline);
+  } else if (deadline < due_.get()) {
+    due_.bring_forward(deadline);
+  }
   if (whole) loaded_.sent(script, place.generation);
   return place;
 }
 
 SentCalls::Calls SentCalls::take_back(const Place& place) noexcept {
-  Calls taken = calls_.take_back(place);
-  note();
-  return taken;
+  return calls_.take_back(place);
 }
 
 SentCalls::Calls SentCalls::end() noexcept {
-  Calls unanswered = calls_.end();
-  note();
-  return unanswered;
-}
-
-Call* SentCalls::take_oldest() noexcept {
-  calls_.reuse(over_);
-  taken_ = calls_.answered();
-  return taken_.empty() ? nullptr : &taken_.front();
+  due_.put(never);
+  return calls_.end();
 }
 
 // If a release was the only call under way, no other call needs the time of its answer.
 Instant SentCalls::read(Clock& clock) noexcept {
-  const Call& call = taken_.front();
-  if (calls_.empty() && call.kind == Call::Kind::release) return {};
+  const Call& call = calls_.taken();
+  if (calls_.size() == 1 && call.kind == Call::Kind::release) return {};
   const Instant now = clock.now();
   round_trip_.answered(call.left, now);
   return now;
 }
 
-void SentCalls::put_back() noexcept {
-  calls_.put_back(taken_);
-  note();
+// The next call may have less time than the one before it.
+void SentCalls::answer() noexcept {
+  calls_.answer();
+  const Instant dead = dead_at();
+  if (dead < due_.get()) due_.bring_forward(dead);
 }
 
-void SentCalls::finish() noexcept {
-  taken_.front() = Call{};  // the user's part of it is let go here, under no mutex
-  over_.splice(over_.begin(), taken_);
-}
-
-// A thread that changes the calls gives up the mutex before it does anything else that other
-// threads could take for the news. A full barrier here, four times a cycle, would order nothing
-// more.
-void SentCalls::note() noexcept {
-  count_.store(calls_.size(), std::memory_order_release);
-  due_.put(dead_at());
+bool SentCalls::is_late(Instant now) noexcept {
+  const Instant dead = dead_at();
+  if (dead > now) due_.put(dead);
+  return dead <= now;
 }
 
 Instant SentCalls::dead_at() const noexcept {
-  if (calls_.empty()) return never;
-  const Call& oldest = calls_.oldest();
-  return round_trip_.dead_at(oldest.deadline, oldest.left);
+  const UnderWay::Limits oldest = calls_.oldest();
+  return oldest.deadline == never ? never : round_trip_.dead_at(oldest.deadline, oldest.left);
 }
 
 }  // namespace mortise::redis

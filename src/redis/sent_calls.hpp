@@ -30,16 +30,16 @@ class SentCalls {
   static constexpr std::size_t most = 512;
 
   /// @param generations see UnderWay
-  explicit SentCalls(std::atomic<std::uint64_t>* generations) noexcept : calls_(generations) {}
+  explicit SentCalls(std::atomic<std::uint64_t>* generations) : calls_(generations) {}
 
   // Any thread, without a mutex.
 
   /// @return the number of the connection that there is, or that will be next; grows.
   [[nodiscard]] std::uint64_t generation() const noexcept { return calls_.generation(); }
-  [[nodiscard]] std::size_t count() const noexcept { return count_.load(); }
+  [[nodiscard]] std::size_t count() const noexcept { return calls_.size(); }
   [[nodiscard]] bool has_room() const noexcept { return count() < most; }
-  /// @return when the connection counts as dead, unless a reply comes.
-  [[nodiscard]] Instant due() const noexcept { return due_.get(); }
+  /// @return when to ask `is_late()`: the connection does not count as dead before.
+  [[nodiscard]] Instant due() const noexcept { return calls_.empty() ? never : due_.get(); }
   /// @return the time that a call has for its answer if it leaves now. See `RoundTrip::time()`.
   [[nodiscard]] std::chrono::nanoseconds time_for(std::chrono::nanoseconds shortest,
                                                   std::chrono::nanoseconds longest) const noexcept {
@@ -61,6 +61,8 @@ class SentCalls {
   Place add(Call& call, Clock& clock) noexcept;
   /// Exactly that call was never sent. @return it; none = the connection ended
   [[nodiscard]] Calls take_back(const Place& place) noexcept;
+  // Under that mutex, in the reader's role.
+
   /// The connection ended. @return the calls that were not answered
   [[nodiscard]] Calls end() noexcept;
   /// The first request of a connection leaves.
@@ -68,27 +70,25 @@ class SentCalls {
   /// It was answered.
   void begun(Instant now) noexcept { round_trip_.begun(now); }
   /// @return true if the oldest call is too late.
-  [[nodiscard]] bool is_late(Instant now) const noexcept { return dead_at() <= now; }
-
-  // The same, of the reader's role.
-
-  /// A reply came. @return the call that it answers; null = no call is under way
-  [[nodiscard]] Call* take_oldest() noexcept;
-  /// The call that was taken is answered by that reply.
-  /// @return when it was read; unset for a release that was alone
-  [[nodiscard]] Instant read(Clock& clock) noexcept;
-  /// Shows the changes to the threads that ask without the mutex. Call it after `read()`.
-  void note() noexcept;
-  /// The call that was taken is the oldest again.
-  void put_back() noexcept;
+  [[nodiscard]] bool is_late(Instant now) noexcept;
 
   // The reader's role, without a mutex.
 
+  /// A reply came. @return the call that it answers; null = no call is under way
+  [[nodiscard]] Call* take_oldest() noexcept { return calls_.take_oldest(); }
+  /// The reply was to the ASKING before that call.
+  void leave() noexcept { calls_.leave(); }
+  /// The call that was taken is answered by that reply.
+  /// @return when it was read; unset for a release that was alone
+  [[nodiscard]] Instant read(Clock& clock) noexcept;
+  /// Shows that to the threads that ask. Call it after `read()`.
+  void answer() noexcept;
   /// @return the call that was taken.
-  [[nodiscard]] const Call& taken() const noexcept { return taken_.front(); }
+  [[nodiscard]] const Call& taken() const noexcept { return calls_.taken(); }
   /// The user knows the answer to the call that was taken.
-  void finish() noexcept;
-  void forget() noexcept { taken_.clear(); }
+  void finish() noexcept { calls_.finish(); }
+  /// The user could not learn the answer: the call counts as not answered. The connection ends now.
+  void put_back() noexcept { calls_.put_back(); }
 
  private:
   [[nodiscard]] Instant dead_at() const noexcept;
@@ -96,10 +96,9 @@ class SentCalls {
   UnderWay calls_;
   remote::RoundTrip round_trip_;
   LoadedScripts loaded_;
-  std::atomic<std::size_t> count_{0};
+  // Not later than the connection counts as dead. A sender brings it forward. It is put off when it
+  // has come, and not with each answer.
   remote::Moment due_;
-  Calls taken_;  // one, whose answer the user learns
-  Calls over_;   // empty ones, whose memory the next calls get
 };
 
 }  // namespace mortise::redis

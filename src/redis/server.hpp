@@ -12,6 +12,7 @@
 #include "redis/sentinels.hpp"
 #include "redis/settings.hpp"
 #include "redis/witness.hpp"
+#include "remote/course_news.hpp"
 #include "remote/last_failure.hpp"
 #include "remote/server_identity.hpp"
 #include "remote/stream/tls.hpp"
@@ -28,8 +29,8 @@ namespace mortise::redis {
 
 class Server;
 
-/// Receives the events of a server. Its functions are called under no mutex, except `admits()` and
-/// `matched()`, in the reader's role of the connection concerned.
+/// Receives the events of a server. Its functions are called under no mutex, except `admits()`, in
+/// the reader's role of the connection concerned.
 class ServerUser {
  public:
   virtual ~ServerUser() = default;
@@ -66,8 +67,9 @@ class Server final : private Connection::User {
     std::optional<Answer> answer{};
     std::optional<ReleaseAnswer> release{};
     bool release_in_doubt = false;
-    bool looks_later = false;  // a look at a leftover is due later
-    std::uint64_t hold = 0;    // the number of the attempt's hold, as it is recorded now
+    bool looks_later = false;   // a look at a leftover is due later
+    std::uint64_t hold = 0;     // the number of the attempt's hold, as it is recorded now
+    remote::CourseNews news{};  // what was noted without the mutex of the attempts
 
     /// In place: a new one would have to be written as a whole, and be moved here.
     void forget() noexcept {
@@ -84,6 +86,7 @@ class Server final : private Connection::User {
     std::mutex line{};  ///< guards what the user notes of calls, with the calls: see Connection
     std::atomic<std::uint64_t> generations{0};  ///< of their connections: see UnderWay
     std::atomic<std::uint64_t> clocks{0};
+    remote::NewsBoard news{};  ///< what was read of attempts without that mutex
   };
 
   /// @param settings, tls, shared, user outlive it; tls may be null

@@ -6,6 +6,7 @@
 #include <mortise/operation.hpp>
 
 #include "remote/attempt_course.hpp"
+#include "remote/course_news.hpp"
 #include "remote/timer.hpp"
 
 #include <cstddef>
@@ -53,7 +54,13 @@ class CourseLists {
   /// Of an attempt, until it is erased.
   using Place = typename List::iterator;
 
-  CourseLists() { spare_nodes_.reserve(most_spare); }
+  /// @param news null = there are none; outlives it
+  explicit CourseLists(NewsBoard* news) : news_(news) { spare_nodes_.reserve(most_spare); }
+
+  /// Brings about what readers have noted.
+  void learn() noexcept {
+    if (news_ != nullptr) news_->learn([this](const CourseNews::Item& item) { learn(item); });
+  }
 
   /// @return its place; nothing = the attempt is not known.
   [[nodiscard]] std::optional<Place> find(const AttemptId& attempt) const {
@@ -87,8 +94,10 @@ class CourseLists {
   }
   /// It has a moment at which it is looked at, from now on.
   void make_look(Place place) {
-    if (!place->has_look) place->look = looks_.add(never, place);
+    if (place->has_look) return;
+    place->look = looks_.add(never, place);
     place->has_look = true;
+    note_looks();
   }
   /// Puts it into the list of its state. It may be erased afterwards.
   void file(Place place) noexcept {
@@ -144,6 +153,20 @@ class CourseLists {
     return course.is_undecided() || course.is_to_be_undone() ? ending_ : holds_;
   }
 
+  void learn(const CourseNews::Item& item) noexcept {
+    const std::optional<Place> place = find(item.attempt);
+    if (!place) return;  // it was decided by another request, and is over
+    if (item.is_grant) {
+      (*place)->course.grant(item.number, item.until);
+    } else {
+      static_cast<void>((*place)->course.release(item.number));
+    }
+    file(*place);
+    if (item.is_grant) forget_some(item.now);
+  }
+  void note_looks() noexcept {
+    if (news_ != nullptr) news_->note_looks(looks_.size());
+  }
   void count(Entry& entry, bool is_pending) noexcept {
     if (std::exchange(entry.is_pending, is_pending) == is_pending) return;
     is_pending ? ++pending_ : --pending_;
@@ -163,7 +186,9 @@ class CourseLists {
     spare_.splice(spare_.begin(), list, place);
   }
   void forget_look(Entry& entry) noexcept {
-    if (std::exchange(entry.has_look, false)) looks_.remove(entry.look);
+    if (!std::exchange(entry.has_look, false)) return;
+    looks_.remove(entry.look);
+    note_looks();
   }
 
   void forget_some(List& list, Instant now) noexcept {
@@ -185,6 +210,7 @@ class CourseLists {
     }
   }
 
+  NewsBoard* const news_;
   Entries entries_;
   List waiting_;
   List ending_;

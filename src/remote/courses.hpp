@@ -9,6 +9,7 @@
 #include "base/mutant.hpp"
 #include "remote/attempt_course.hpp"
 #include "remote/course_lists.hpp"
+#include "remote/course_news.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -36,12 +37,23 @@ class Courses {
   using Operations = std::vector<Operation>;
 
   /// @param mutex outlives it; a store may guard with it what it notes together with an attempt
-  explicit Courses(std::mutex& mutex) : mutex_(mutex) {}
+  /// @param news what readers note of attempts; null = nothing. Outlives it
+  explicit Courses(std::mutex& mutex, NewsBoard* news = nullptr) : mutex_(mutex), lists_(news) {}
+
+  /// Has the mutex, and has brought about what readers have noted.
+  class Lock {
+   public:
+    explicit Lock(const Courses& courses) : lock_(courses.mutex_) { courses.lists_.learn(); }
+
+   private:
+    const std::lock_guard<std::mutex> lock_;
+  };
 
   // Under the mutex.
 
   /// A request for it takes its place among those under way. @return as AttemptCourse::ask()
   bool asked(const Operation& operation, std::uint64_t connection, bool once = false) {
+    lists_.learn();
     if (operation->done()) return false;
     const Place place = wanted_locked(*operation);
     if (!place->course.ask(connection, once)) return false;
@@ -77,12 +89,12 @@ class Courses {
   /// value of its type if the attempt is not known
   template <class Event>
   auto on(const AttemptId& attempt, Event event) {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(*this);
     return on_locked(attempt, std::move(event));
   }
   /// It is to be asked for as soon as there is a connection.
   void wanted(const Operation& operation) {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(*this);
     if (operation->done()) return;
     const Place place = wanted_locked(*operation);
     if (place->course.is_undecided()) place->operation = operation;
@@ -107,7 +119,7 @@ class Courses {
   }
   /// Renewals were answered.
   void renewed(const std::vector<Renewal::Item>& items) {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(*this);
     for (const Renewal::Item& item : items) {
       if (item.answer != Renewal::Answer::renewed) continue;
       on_locked(item.hold.attempt, [&](Entry& entry) {
@@ -118,7 +130,7 @@ class Courses {
   /// A connection broke before it answered a request for the attempt.
   /// @param due a look at the server before this moment would show nothing
   void request_lost(const Operation& operation, const VoidMoment& moment, Instant due) noexcept {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(*this);
     // Without memory, the client does not note the request. A hold that the request takes ends with
     // its lease.
     base::without_memory([&] {
@@ -135,7 +147,7 @@ class Courses {
   /// The same of a request to release that hold. If its answer was read, and there was no memory to
   /// pass the answer on, the hold is not known any more.
   void release_lost(const HoldId& hold, Instant now) noexcept {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(*this);
     base::without_memory([&] {
       const bool is_new = !lists_.find(hold.attempt);
       const Place place = lists_.place_of(hold.attempt);
@@ -149,7 +161,7 @@ class Courses {
 
   /// @return true if no request may ask for it any more.
   [[nodiscard]] bool is_withdrawn(const AttemptId& attempt) const {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(*this);
     const AttemptCourse* const course = lists_.course_of(attempt);
     return course == nullptr || course->is_withdrawn();
   }
@@ -157,13 +169,13 @@ class Courses {
   /// @return what that returns of the course of the attempt, or of one that has not begun.
   template <class Question>
   [[nodiscard]] auto ask(const AttemptId& attempt, Question question) const {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(*this);
     const AttemptCourse* const course = lists_.course_of(attempt);
     return std::invoke(question, course == nullptr ? AttemptCourse{} : *course);
   }
   /// @return the operation of an attempt that is not decided; null = none.
   [[nodiscard]] Operation find(const AttemptId& attempt) const {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(*this);
     const auto place = lists_.find(attempt);
     if (!place || !(*place)->course.is_undecided()) return nullptr;
     return (*place)->operation.lock();
@@ -173,7 +185,7 @@ class Courses {
   [[nodiscard]] Operations undecided(std::uint64_t newest = 0) const {
     Operations operations;
     {
-      const std::lock_guard lock(mutex_);
+      const Lock lock(*this);
       for (const Entry& entry : lists_.waiting()) {
         if (newest != 0 && entry.course.connection() == newest) continue;
         Operation operation = entry.operation.lock();
@@ -189,7 +201,7 @@ class Courses {
   [[nodiscard]] Operations to_undo(Instant now) {
     Operations operations;
     Operations enough;  // destroyed when the mutex is free
-    const std::lock_guard lock(mutex_);
+    const Lock lock(*this);
     for (Place next = lists_.ending().begin(); next != lists_.ending().end();) {
       const Place place = next++;
       if (!place->course.is_to_be_undone()) continue;
@@ -210,7 +222,7 @@ class Courses {
   /// @return the operations of their attempts
   [[nodiscard]] Operations begin_looks(Instant now, bool connected) {
     Operations operations;
-    const std::lock_guard lock(mutex_);
+    const Lock lock(*this);
     std::vector<Place> due;
     for (const auto& [when, place] : lists_.looks()) {
       if (when > now && !connected) break;
@@ -231,7 +243,7 @@ class Courses {
   }
   /// The client closes: all looks are due, even if the lost requests may still arrive.
   void hurry(Instant now) {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(*this);
     std::vector<Place> all;
     for (const auto& [when, place] : lists_.looks()) all.push_back(place);
     for (const Place place : all) {
@@ -242,13 +254,13 @@ class Courses {
   /// @return false: no attempt is being undone or looked at, and no look is planned. It takes
   /// constant time, and may return true although all of that is over.
   [[nodiscard]] bool may_any_be_pending(Instant now) {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(*this);
     lists_.forget_some(now);
     return lists_.pending() != 0;
   }
   /// @return true if an attempt is being undone, or a look is under way or due before `until`.
   [[nodiscard]] bool is_any_pending(Instant now, Instant until = never) const {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(*this);
     for (const auto& [when, place] : lists_.looks()) {
       const AttemptCourse& course = place->course;
       if (!course.is_undecided() && course.lost().is_pending(now, until)) return true;
@@ -262,7 +274,7 @@ class Courses {
   /// @return true if there is an undecided attempt whose entry that is true of.
   template <class Which>
   [[nodiscard]] bool is_any_undecided(Which which) const {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(*this);
     const auto fits = [&](const Entry& entry) {
       return entry.course.is_undecided() && which(entry);
     };
@@ -271,7 +283,7 @@ class Courses {
   }
   /// @return how many attempts are remembered.
   [[nodiscard]] std::size_t size() const {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(*this);
     return lists_.size();
   }
 
@@ -301,7 +313,7 @@ class Courses {
   }
   template <class Event>
   bool take_back(const Acquisition& operation, Event event) {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(*this);
     const AttemptId& attempt = operation.request().attempt;
     const AttemptCourse* const course = lists_.course_of(attempt);
     if (course == nullptr || course->state() == AttemptCourse::State::gone) {
@@ -319,7 +331,7 @@ class Courses {
   }
 
   std::mutex& mutex_;
-  CourseLists<More> lists_;
+  mutable CourseLists<More> lists_;  // whoever locks it has it learn
 };
 
 }  // namespace mortise::remote

@@ -9,18 +9,19 @@
 
 #include "base/mutant.hpp"
 
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <list>
 #include <utility>
 
 namespace mortise::remote {
 
-/// @tparam Call has a `number`, which is given to it here, and a `deadline`
-/// @thread_safety for one thread at a time, but for `generation()`.
+/// Any thread adds a call, one at a time, under a mutex of its user. The thread that has the
+/// reader's role takes the answers without that mutex.
+/// @tparam Call has a `number`, which is given to it here, and the moments `deadline` and `left`.
+/// `let_go(call)` drops its references and changes nothing else
+/// @thread_safety see each group of members
 template <class Call>
 class UnderWay {
  public:
@@ -35,78 +36,135 @@ class UnderWay {
 
   /// @param generations draws the numbers of all connections that share it: each is larger than
   /// those before, whichever connection had them; null = its own. Must outlive it
-  explicit UnderWay(std::atomic<std::uint64_t>* generations = nullptr) noexcept
-      : generations_(generations) {
+  explicit UnderWay(std::atomic<std::uint64_t>* generations = nullptr)
+      : generations_(generations), first_(new Node), last_(first_), reader_{.answered = first_} {
     renew();
   }
+  UnderWay(const UnderWay&) = delete;
+  UnderWay& operator=(const UnderWay&) = delete;
+  ~UnderWay() {
+    delete spare_;
+    while (first_ != nullptr) delete std::exchange(first_, first_->next.load());
+  }
+
+  // Any thread.
 
   /// @return the number of the connection; grows, and begins with 1 where it shares them with none.
   [[nodiscard]] std::uint64_t generation() const noexcept { return generation_.load(); }
-  [[nodiscard]] bool empty() const noexcept { return calls_.empty(); }
-  [[nodiscard]] std::size_t size() const noexcept { return calls_.size(); }
-  /// @return the oldest; there must be one.
-  [[nodiscard]] const Call& oldest() const noexcept { return calls_.front(); }
-
-  /// @return until when the oldest has to be answered.
-  [[nodiscard]] Instant deadline() const noexcept {
-    return calls_.empty() ? never : calls_.front().deadline;
+  [[nodiscard]] std::size_t size() const noexcept {
+    const std::size_t over =
+        reader_.over.load(std::memory_order_acquire);  // first: it never exceeds
+    return added_.load(std::memory_order_acquire) - over;
   }
+  [[nodiscard]] bool empty() const noexcept { return size() == 0; }
 
-  /// @return whether there is one of that kind.
-  template <class Which>
-  [[nodiscard]] bool any(Which which) const {
-    return std::any_of(calls_.begin(), calls_.end(), which);
-  }
+  // Under the mutex.
 
   /// The next `add()` needs no memory.
   void make_room() {
-    if (spare_.empty()) spare_.emplace_back();
+    drop_some();
+    if (spare_ == nullptr) spare_ = take_over();
+    if (spare_ == nullptr) {
+      spare_ = new Node;
+      ++nodes_;
+    }
+    if (spare_->one.empty()) spare_->one.emplace_back();
   }
   Place add(Call call) {
-    call.number = numbers_ + 1;
-    if (spare_.empty()) {
-      calls_.push_back(std::move(call));
-    } else {
-      spare_.front() = std::move(call);
-      calls_.splice(calls_.end(), spare_, spare_.begin());
-    }
-    return {generation_.load(), ++numbers_};
-  }
-  /// A reply came. @return the call that it answers, alone; none = nobody asked
-  [[nodiscard]] Calls answered() noexcept {
-    Calls oldest;
-    if (!calls_.empty()) oldest.splice(oldest.begin(), calls_, calls_.begin());
-    return oldest;
-  }
-  /// Whoever asked could not be told the answer: it is the oldest that is not answered again, for
-  /// the `end()`, which has to come next, since the next reply is not its own (S1).
-  void put_back(Calls& oldest) noexcept { calls_.splice(calls_.begin(), oldest); }
-  /// Calls that are over, and empty: their memory is that of those to come.
-  void reuse(Calls& over) noexcept {
-    spare_.splice(spare_.begin(), over);
-    while (spare_.size() > most_spare) spare_.pop_back();
+    make_room();
+    Node& node = *std::exchange(spare_, nullptr);
+    node.number = call.number = ++numbers_;
+    node.deadline = call.deadline;
+    node.left = call.left;
+    node.one.front() = std::move(call);
+    node.state.store(State::waits, std::memory_order_relaxed);
+    node.next.store(nullptr, std::memory_order_relaxed);
+    added_.store(added_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+    last_->next.store(&node, std::memory_order_release);
+    last_ = &node;
+    return {generation_.load(), numbers_};
   }
   /// Exactly that call was never sent. @return it, alone; none = it is not here: its connection
   /// broke, and whoever was told of that has it
   [[nodiscard]] Calls take_back(const Place& place) noexcept {
-    Calls taken;
     // The write failed, the thread stood still, and the connection was made anew: the newest call
     // is another one's, and each reply goes to the call behind its own (S1).
-    if (base::mutant("redis.take_back_from_another_connection") && !calls_.empty()) {
-      taken.splice(taken.begin(), calls_, std::prev(calls_.end()));
-      return taken;
-    }
-    if (place.generation != generation_.load()) return taken;
-    const auto mine = std::find_if(calls_.rbegin(), calls_.rend(),
-                                   [&](const Call& other) { return other.number == place.number; });
-    if (mine != calls_.rend()) taken.splice(taken.begin(), calls_, std::prev(mine.base()));
-    return taken;
+    const bool any_newest = base::mutant("redis.take_back_from_another_connection");
+    if (place.generation != generation_.load() && !any_newest) return {};
+    Node* mine = nullptr;
+    each_waiting([&](Node& node) {
+      if (any_newest || node.number == place.number) mine = &node;
+    });
+    State waits = State::waits;
+    if (mine == nullptr || !mine->state.compare_exchange_strong(waits, State::is_over)) return {};
+    added_.store(added_.load(std::memory_order_relaxed) - 1, std::memory_order_release);
+    return std::move(mine->one);
   }
+  /// @param which looks at nothing of a call that `let_go()` changes
+  /// @return whether there is one of that kind.
+  template <class Which>
+  [[nodiscard]] bool any(Which which) const {
+    bool found = false;
+    each_waiting([&](const Node& node) { found = found || which(node.one.front()); });
+    return found;
+  }
+
+  // The reader's role.
+
+  /// When a call was sent, and until when it has to be answered.
+  struct Limits {
+    Instant left{};
+    Instant deadline = never;
+  };
+  /// @return those of the oldest call that is not answered.
+  [[nodiscard]] Limits oldest() const noexcept {
+    const Node* const node = next_waiting();
+    return node == nullptr ? Limits{} : Limits{node->left, node->deadline};
+  }
+  /// A reply came. @return the call that it answers; null = nobody asked. `answer()` or
+  /// `leave()` comes next
+  [[nodiscard]] Call* take_oldest() noexcept {
+    for (;;) {
+      Node* const node = next_waiting();
+      if (node == nullptr) return nullptr;
+      State waits = State::waits;
+      if (!node->state.compare_exchange_strong(waits, State::taken)) continue;  // taken back
+      reader_.taken = node;
+      return &node->one.front();
+    }
+  }
+  /// That was no answer yet: the call is the oldest still.
+  void leave() noexcept { std::exchange(reader_.taken, nullptr)->state.store(State::waits); }
+  /// It is answered.
+  void answer() noexcept {
+    reader_.answered.store(reader_.taken, std::memory_order_release);
+    reader_.over.store(reader_.over.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  }
+  /// @return the call that was taken.
+  [[nodiscard]] const Call& taken() const noexcept { return reader_.taken->one.front(); }
+  /// Whoever asked has the answer.
+  void finish() noexcept {
+    if (reader_.taken != nullptr) let_go(std::exchange(reader_.taken, nullptr)->one.front());
+  }
+  /// Whoever asked could not be told the answer: it counts as not answered, for the `end()`, which
+  /// has to come next, since the next reply is not its own (S1).
+  void put_back() noexcept { reader_.put_back = std::exchange(reader_.taken, nullptr); }
+
+  // The reader's role, under the mutex.
+
   /// The connection broke; the next one begins.
   /// @return what was not answered
   [[nodiscard]] Calls end() noexcept {
     renew();
-    return std::exchange(calls_, {});
+    Calls calls;
+    if (reader_.put_back != nullptr)
+      calls.splice(calls.end(), std::exchange(reader_.put_back, nullptr)->one);
+    each_waiting([&](Node& node) {
+      calls.splice(calls.end(), node.one);
+      node.state.store(State::is_over, std::memory_order_relaxed);
+    });
+    reader_.over.store(added_.load(std::memory_order_relaxed), std::memory_order_release);
+    return calls;
   }
   /// What is sent from now on has a larger number than anything before, on any connection.
   void renew() noexcept {
@@ -115,14 +173,65 @@ class UnderWay {
   }
 
  private:
+  enum class State : std::uint8_t { waits, taken, is_over };
+  struct Node {
+    Calls one{};  // the call; empty once it has gone to somebody else
+    std::uint64_t number = 0;
+    Instant left{};
+    Instant deadline{};
+    std::atomic<State> state{State::is_over};
+    std::atomic<Node*> next{nullptr};
+  };
+  /// What the reader's role changes.
+  struct Reader {
+    std::atomic<Node*> answered;       // last
+    std::atomic<std::size_t> over{0};  // how many are, of those that were added
+    Node* taken = nullptr;
+    Node* put_back = nullptr;
+  };
   static constexpr std::size_t most_spare = 64;
 
-  Calls calls_;
-  Calls spare_;  // each an empty call
-  std::uint64_t numbers_ = 0;
+  /// Calls it with each node behind the last answered one whose call waits.
+  template <class Visit>
+  void each_waiting(Visit visit) const {
+    Node* node = reader_.answered.load(std::memory_order_acquire);
+    while ((node = node->next.load(std::memory_order_acquire)) != nullptr) {
+      if (node->state.load(std::memory_order_acquire) != State::is_over) visit(*node);
+    }
+  }
+  [[nodiscard]] Node* next_waiting() const noexcept {
+    Node* node = reader_.answered.load(std::memory_order_relaxed);
+    do {
+      node = node->next.load(std::memory_order_acquire);
+    } while (node != nullptr && node->state.load(std::memory_order_acquire) == State::is_over);
+    return node;
+  }
+  /// @return a node that the reader has left behind; null = none.
+  [[nodiscard]] Node* take_over() noexcept {
+    if (first_ == reader_.answered.load(std::memory_order_acquire)) return nullptr;
+    return std::exchange(first_, first_->next.load(std::memory_order_relaxed));
+  }
+  /// Many were under way. Their memory is given back, that of two with each call.
+  void drop_some() noexcept {
+    for (int i = 0; i < 2 && nodes_ > size() + most_spare; ++i) {
+      Node* const node = take_over();
+      if (node == nullptr) return;
+      delete node;
+      --nodes_;
+    }
+  }
+
   std::atomic<std::uint64_t>* const generations_;
   std::atomic<std::uint64_t> own_{0};
   std::atomic<std::uint64_t> generation_{0};
+  // One chain: nodes to be used again, from `first_` on; that of the last answer; those that wait.
+  Node* first_;
+  Node* last_;
+  Node* spare_ = nullptr;
+  std::size_t nodes_ = 1;
+  std::uint64_t numbers_ = 0;
+  std::atomic<std::size_t> added_{0};
+  Reader reader_;
 };
 
 }  // namespace mortise::remote

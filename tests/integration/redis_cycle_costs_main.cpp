@@ -157,7 +157,7 @@ struct Bound {
 };
 constexpr std::size_t few = 4;
 // Where a later change needs one of these to grow, it says what for.
-constexpr std::array bounds{Bound{"times a mutex was taken", few * 8}, Bound{"mutexes", 2},
+constexpr std::array bounds{Bound{"times a mutex was taken", few * 5}, Bound{"mutexes", 2},
                             Bound{"allocations", few * 2}, Bound{"system calls", few * 4},
                             // As it comes, when each request is queued, before it sleeps for the
                             // answer (twice), as the grant is accepted, and as the hold ends; for

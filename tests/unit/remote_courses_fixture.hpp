@@ -38,7 +38,8 @@ class CoursesFixture : public ::testing::Test {
   static inline const Instant start{std::chrono::hours(1)};
 
   std::mutex mutex_;
-  Table table_{mutex_};
+  NewsBoard board_;
+  Table table_{mutex_, &board_};
   const std::shared_ptr<Acquisition> one_ = operation_of(1);
   const std::shared_ptr<Acquisition> two_ = operation_of(2);
   const std::shared_ptr<Acquisition> three_ = operation_of(3);

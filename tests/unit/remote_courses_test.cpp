@@ -173,5 +173,53 @@ TEST_F(RemoteCourses, HurryAtTheEnd) {
   EXPECT_THAT(table_.begin_looks(start, false), ElementsAre(one_));
 }
 
+// The reader has not locked the courses. Whatever looks at them next finds what it has noted.
+// Promise: S1
+TEST_F(RemoteCourses, WhatAReaderHasNotedIsBroughtAboutBeforeAnythingElse) {
+  CourseNews news;
+  board_.follow(news);
+  for (const auto& each : {one_, two_}) ASSERT_TRUE(table_.asked(each, 5));
+  const Instant end = start + 30s;
+  for (const std::uint64_t each : {1, 2}) {
+    ASSERT_TRUE(news.note(
+        {.attempt = id_of(each), .number = 77, .now = start, .until = end, .is_grant = true}));
+  }
+  EXPECT_EQ(state_of(1), State::held);
+  EXPECT_TRUE(stands(hold_of(1), end - 1ns));
+  EXPECT_FALSE(stands(hold_of(1), end));
+  EXPECT_THAT(table_.undecided(), IsEmpty());
+  ASSERT_TRUE(news.note({.attempt = id_of(1), .number = 77}));
+  ASSERT_TRUE(news.note({.attempt = id_of(2), .number = 76}));
+  EXPECT_FALSE(table_.asked(two_, 6)) << "to ask for an attempt looks, too";
+  EXPECT_EQ(state_of(2), State::held) << "that release was of another hold";
+  EXPECT_EQ(table_.size(), 1U) << "the other one is over";
+}
+
+TEST_F(RemoteCourses, NewsOfAnAttemptThatIsOverAreNone) {
+  CourseNews news;
+  board_.follow(news);
+  ASSERT_TRUE(news.note({.attempt = id_of(1), .number = 77, .is_grant = true}));
+  EXPECT_EQ(table_.size(), 0U);
+}
+
+TEST_F(RemoteCourses, AReaderNotesNothingIfThereIsNoRoomOrALookIsPlanned) {
+  CourseNews news;
+  board_.follow(news);
+  std::size_t noted = 0;
+  while (news.note({.attempt = id_of(9), .number = 77})) ASSERT_LT(++noted, 100U);
+  EXPECT_GE(noted, 4U);
+  EXPECT_EQ(table_.size(), 0U);  // looks
+  EXPECT_TRUE(news.note({.attempt = id_of(9), .number = 77}));
+  ASSERT_TRUE(table_.asked(one_, 5));
+  table_.request_lost(one_, {.noted = start}, start);
+  EXPECT_FALSE(news.note({.attempt = id_of(9)})) << "it may show what the lost request took";
+  one_->failed({Errc::closed, "closed"});
+  table_.on(id_of(1), [](Entry& entry) {
+    entry.course.finish();
+    entry.course.lost().clear();
+  });
+  EXPECT_TRUE(news.note({.attempt = id_of(9)}));
+}
+
 }  // namespace
 }  // namespace mortise::remote

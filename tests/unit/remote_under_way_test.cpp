@@ -6,8 +6,15 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <stdexcept>
+#include <thread>
 
 namespace mortise::remote {
 namespace {
@@ -19,13 +26,26 @@ enum class Who : std::uint8_t { one, two };
 struct Sent {
   Who who = Who::one;
   bool cancels = false;
-  Instant deadline = never;
+  Instant left{};
+  Instant deadline{};
   std::uint64_t number = 0;
+  std::shared_ptr<int> operation{};
 };
+
+void let_go(Sent& call) noexcept { call.operation.reset(); }
 
 class RemoteUnderWay : public ::testing::Test {
  protected:
   static Sent call(Who who) { return {.who = who}; }
+  /// An answer comes, and its caller gets it. @return the call
+  Sent answer() {
+    Sent* const taken = calls_.take_oldest();
+    if (taken == nullptr) throw std::logic_error("no call is under way");
+    Sent call = *taken;
+    calls_.answer();
+    calls_.finish();
+    return call;
+  }
 
   UnderWay<Sent> calls_;
   const Who one_ = Who::one;
@@ -36,21 +56,21 @@ TEST_F(RemoteUnderWay, AnswersGoToTheOldest) {
   calls_.add(call(one_));
   calls_.add(call(two_));
   EXPECT_EQ(calls_.size(), 2U);
-  EXPECT_EQ(calls_.oldest().who, one_);
-  EXPECT_EQ(calls_.answered().front().who, one_);
-  EXPECT_EQ(calls_.answered().front().who, two_);
+  EXPECT_EQ(answer().who, one_);
+  EXPECT_EQ(answer().who, two_);
   EXPECT_TRUE(calls_.empty());
-  EXPECT_TRUE(calls_.answered().empty());
+  EXPECT_EQ(calls_.take_oldest(), nullptr);
 }
 
 TEST_F(RemoteUnderWay, TheOldestSaysUntilWhenItHasToBeAnswered) {
   const Instant start{100s};
-  EXPECT_EQ(calls_.deadline(), never);
+  EXPECT_EQ(calls_.oldest().deadline, never);
   calls_.add({.who = one_, .deadline = start + 2s});
-  calls_.add({.who = two_, .deadline = start + 1s});
-  EXPECT_EQ(calls_.deadline(), start + 2s) << "answers come in the order of the calls";
-  static_cast<void>(calls_.answered());
-  EXPECT_EQ(calls_.deadline(), start + 1s);
+  calls_.add({.who = two_, .left = start, .deadline = start + 1s});
+  EXPECT_EQ(calls_.oldest().deadline, start + 2s) << "answers come in the order of the calls";
+  answer();
+  EXPECT_EQ(calls_.oldest().deadline, start + 1s);
+  EXPECT_EQ(calls_.oldest().left, start);
 }
 
 TEST_F(RemoteUnderWay, WhatWasNotSentIsTakenBack) {
@@ -60,8 +80,9 @@ TEST_F(RemoteUnderWay, WhatWasNotSentIsTakenBack) {
   EXPECT_EQ(calls_.take_back(second).size(), 1U);
   EXPECT_TRUE(calls_.take_back(second).empty());
   EXPECT_EQ(calls_.size(), 2U);
-  EXPECT_EQ(calls_.answered().front().who, one_);
-  EXPECT_EQ(calls_.answered().front().who, one_);
+  EXPECT_EQ(answer().who, one_);
+  EXPECT_EQ(answer().who, one_);
+  EXPECT_TRUE(calls_.empty());
 }
 
 // Two threads ask for one operation: each takes its own call back, or a cancel would go with the
@@ -70,12 +91,22 @@ TEST_F(RemoteUnderWay, OfOneOperationExactlyTheCallThatWasNotSent) {
   const UnderWay<Sent>::Place first = calls_.add({.who = one_, .cancels = false});
   calls_.add({.who = one_, .cancels = true});
   EXPECT_EQ(calls_.take_back(first).size(), 1U);
-  EXPECT_TRUE(calls_.answered().front().cancels);
+  EXPECT_TRUE(answer().cancels);
+}
+
+// A server that answers before a request has left is wrong, and must do no harm.
+TEST_F(RemoteUnderWay, AnAnsweredCallIsNotTakenBack) {
+  const UnderWay<Sent>::Place place = calls_.add(call(one_));
+  ASSERT_NE(calls_.take_oldest(), nullptr);
+  EXPECT_TRUE(calls_.take_back(place).empty()) << "the reader has it";
+  calls_.answer();
+  calls_.finish();
+  EXPECT_TRUE(calls_.take_back(place).empty());
+  EXPECT_TRUE(calls_.empty());
 }
 
 // A thread whose send failed sleeps while the connection is dropped and made anew, and its call has
 // been sent again there: that one stays, or the replies shift by one.
-// Promise: S1
 // Promise: S1
 TEST_F(RemoteUnderWay, NothingIsTakenBackFromAnotherConnection) {
   const UnderWay<Sent>::Place stale = calls_.add(call(one_));
@@ -88,34 +119,103 @@ TEST_F(RemoteUnderWay, NothingIsTakenBackFromAnotherConnection) {
   calls_.add(call(two_));
   calls_.add(call(one_));
   EXPECT_TRUE(calls_.take_back(stale).empty());
-  EXPECT_EQ(calls_.answered().front().who, two_);
-  EXPECT_EQ(calls_.answered().front().who, one_);
+  EXPECT_EQ(answer().who, two_);
+  EXPECT_EQ(answer().who, one_);
 }
 
 // What is told to nobody was not answered.
 TEST_F(RemoteUnderWay, AnAnswerThatNobodyCouldBeToldDidNotCome) {
   calls_.add(call(one_));
   calls_.add(call(two_));
-  UnderWay<Sent>::Calls answered = calls_.answered();
-  ASSERT_EQ(answered.size(), 1U);
-  calls_.put_back(answered);
-  EXPECT_TRUE(answered.empty());
+  ASSERT_NE(calls_.take_oldest(), nullptr);
+  calls_.answer();
+  calls_.put_back();
   const UnderWay<Sent>::Calls unanswered = calls_.end();
   ASSERT_EQ(unanswered.size(), 2U);
   EXPECT_EQ(unanswered.front().who, one_);
-  EXPECT_TRUE(calls_.answered().empty());
+  EXPECT_TRUE(calls_.empty());
+  EXPECT_EQ(calls_.take_oldest(), nullptr);
+}
+
+TEST_F(RemoteUnderWay, AnAnswerToSomethingBeforeTheCallLeavesItTheOldest) {
+  calls_.add(call(one_));
+  ASSERT_NE(calls_.take_oldest(), nullptr);
+  calls_.leave();
+  EXPECT_EQ(calls_.size(), 1U);
+  EXPECT_EQ(answer().who, one_);
+}
+
+TEST_F(RemoteUnderWay, TheConnectionMayEndWhileAnAnswerIsPassedOn) {
+  calls_.add({.who = one_, .operation = std::make_shared<int>(1)});
+  calls_.add(call(two_));
+  Sent* const taken = calls_.take_oldest();
+  ASSERT_NE(taken, nullptr);
+  calls_.answer();
+  EXPECT_EQ(calls_.end().size(), 1U) << "the other one";
+  calls_.add(call(two_));
+  EXPECT_EQ(calls_.taken().who, one_) << "its memory is not that of the next call";
+  calls_.finish();
+  EXPECT_EQ(taken->operation, nullptr);
+  EXPECT_EQ(answer().who, two_);
+}
+
+TEST_F(RemoteUnderWay, SaysWhetherACallOfAKindIsNotAnswered) {
+  const auto cancels = [](const Sent& each) { return each.cancels; };
+  calls_.add({.who = one_, .cancels = true});
+  calls_.add(call(two_));
+  EXPECT_TRUE(calls_.any(cancels));
+  answer();
+  EXPECT_FALSE(calls_.any(cancels));
 }
 
 TEST_F(RemoteUnderWay, TheMemoryOfWhatIsOverIsUsedAgain) {
-  calls_.add(call(one_));
-  UnderWay<Sent>::Calls over = calls_.answered();
-  const Sent* const memory = &over.front();
-  calls_.reuse(over);
-  EXPECT_TRUE(over.empty());
-  EXPECT_TRUE(calls_.empty()) << "it is none of those that are under way";
-  calls_.add(call(two_));
-  EXPECT_EQ(&calls_.oldest(), memory);
-  EXPECT_EQ(calls_.oldest().who, two_);
+  const std::shared_ptr<int> operation = std::make_shared<int>(1);
+  std::set<const Sent*> places;
+  for (int i = 0; i < 1000; ++i) {
+    calls_.add({.who = one_, .operation = operation});
+    const Sent* const taken = calls_.take_oldest();
+    places.insert(taken);
+    calls_.answer();
+    calls_.finish();
+    ASSERT_EQ(operation.use_count(), 1) << "it is let go";
+  }
+  EXPECT_LE(places.size(), 3U);
+}
+
+// Promise: S1
+TEST_F(RemoteUnderWay, EachAnswerGoesToItsCallWhileOtherThreadsSend) {
+  constexpr std::uint64_t each = 20'000;
+  std::mutex mutex;
+  std::atomic<std::uint64_t> left{0};  // to the server
+  const auto send = [&] {
+    for (std::uint64_t i = 0; i < each; ++i) {
+      while (calls_.size() > 500) std::this_thread::yield();
+      const std::lock_guard lock(mutex);
+      calls_.make_room();
+      const UnderWay<Sent>::Place place = calls_.add({.operation = std::make_shared<int>(1)});
+      if (i % 7 == 0) {
+        EXPECT_EQ(calls_.take_back(place).size(), 1U);
+      } else {
+        left.fetch_add(1);
+      }
+    }
+  };
+  std::uint64_t last = 0;
+  {
+    const std::array senders{std::jthread(send), std::jthread(send)};
+    const std::uint64_t all = senders.size() * (each - (each + 6) / 7);
+    for (std::uint64_t answers = 0; answers < all; ++answers) {
+      while (left.load() <= answers) std::this_thread::yield();
+      Sent* const call = calls_.take_oldest();
+      ASSERT_NE(call, nullptr);
+      EXPECT_GT(call->number, last);
+      EXPECT_NE(call->operation, nullptr);
+      last = call->number;
+      calls_.answer();
+      calls_.finish();
+    }
+  }
+  EXPECT_TRUE(calls_.empty());
 }
 
 }  // namespace
