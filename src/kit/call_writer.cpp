@@ -12,9 +12,9 @@ namespace mortise::kit {
 using remote::Purpose;
 
 remote::LineState CallWriter::state_of(const Connection& line) const noexcept {
-  const Pipeline& pipeline = line.pipeline();
-  const std::uint64_t generation = pipeline.generation();  // first, as in `send()`
-  return {.connection = line.is_up() ? generation : 0, .has_room = pipeline.has_room()};
+  const remote::SentCalls<Call>& calls = line.pipeline().calls();
+  const std::uint64_t generation = calls.generation();  // first, as in `send()`
+  return {.connection = line.is_up() ? generation : 0, .has_room = calls.has_room()};
 }
 
 // First it wants the connection, because the reason needs memory.
@@ -28,7 +28,7 @@ bool CallWriter::send(Connection& line, Call& call) {
   // If it is sent, it may be answered and gone.
   const std::shared_ptr<Operation> operation = call.operation;
   const bool takes = call.why == Purpose::take;
-  call.written.generation = line.pipeline().generation();
+  call.written.generation = line.pipeline().calls().generation();
   // Only now: a connection that comes up later has another generation, and its server another
   // clock.
   if (!line.is_up()) return false;
@@ -37,7 +37,7 @@ bool CallWriter::send(Connection& line, Call& call) {
   const Instant asked = call.asked;
   base::Scratch<struct RequestBytes> scratch;
   call.written.void_time = remote::VoidTime::from(parts_.server.identity.time(), parts_.clock.now(),
-                                                  line.pipeline().time_for(call.patience));
+                                                  line.pipeline().calls().time_for(call.patience));
   try {
     write(scratch.text(), call);
   } catch (const Error& error) {

@@ -5,8 +5,6 @@
 #include "base/random_id.hpp"
 #include "remote/outbox.hpp"
 
-#include <poll.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <exception>
@@ -33,8 +31,8 @@ Connection::Connection(Host& host, const Destination& destination, const remote:
       protocol_(protocol),
       user_(user),
       link_(base::random_bits()),
-      pipeline_(mutex, link_, *host.clock(),
-                [&user](const Call& call) { return user.admits(call); }),
+      pipeline_([&user](const Call& call) { return user.admits(call); }, *host.clock(), link_,
+                &mutex, nullptr),
       approach_(nullptr, destination.connector, destination.address, descriptor_) {}
 
 void Connection::want(bool now) {
@@ -48,7 +46,7 @@ void Connection::mark_broken() noexcept {
 }
 
 Pipeline::Sent Connection::send(Call& call, std::string_view bytes) {
-  const Pipeline::Sending sending = pipeline_.send(call, bytes);
+  const Pipeline::Sending sending = pipeline_.send(&call, bytes);
   if (sending.is_stopped) host_.changed(*this);
   return sending.sent;
 }
@@ -61,11 +59,11 @@ short Connection::interest() const noexcept {
     case State::greeting:
     case State::up: break;
   }
-  return static_cast<short>(POLLIN | (pipeline_.is_blocked() ? POLLOUT : 0));
+  return pipeline_.interest();
 }
 
 Instant Connection::due() const noexcept {
-  const Instant due = link_.due([this] { return pipeline_.due(); });
+  const Instant due = link_.due([this] { return pipeline_.calls().due(); });
   return link_.is_under_way() ? std::min(due, approach_.due()) : due;
 }
 
@@ -90,7 +88,7 @@ void Connection::go_on(Instant now) {
     case State::greeting:
     case State::up:
       link_.looked();
-      if (pipeline_.unblock() && pipeline_.write_rest()) host_.changed(*this);
+      if (pipeline_.bytes().unblock() && pipeline_.write_rest()) host_.changed(*this);
       receive();
       break;
   }
@@ -119,7 +117,8 @@ void Connection::come_closer(Instant now) {
   descriptor_.store(stream->descriptor());
   approach_.rest();
   received_.clear();
-  pipeline_.open(std::move(stream), greeting);
+  pipeline_.open(std::move(stream));
+  greeting_left_ = pipeline_.greet(greeting);
   link_.enter(State::greeting);
   if (pipeline_.write_rest()) host_.changed(*this);
 }
@@ -181,30 +180,34 @@ void Connection::take(const Message& message) {
   if (message.server.empty()) {
     return drop(failure({Errc::protocol, "the greeting does not identify the server"}));
   }
-  user_.greeted(message, pipeline_.greeted());
+  const Instant now = host_.clock()->now();
+  pipeline_.greeted(now);
+  user_.greeted(message, greeting_left_);
   approach_.remember(endpoint_);
-  link_.came_up(host_.clock()->now());
+  link_.came_up(now);
   user_.connected(endpoint_);
   link_.is_welcome();
 }
 
 void Connection::take_answer(const Message& message) {
-  const Call* const call = pipeline_.answered();
+  remote::SentCalls<Call>& calls = pipeline_.calls();
+  const Call* const call = calls.take_oldest();
   if (call == nullptr) {
     return drop(failure({Errc::protocol, "the server sent an answer to no request"}));
   }
+  pipeline_.answered(calls.read(*host_.clock()));
   try {
     user_.answered(*call, message);
   } catch (const std::exception&) {
     if (link_.state() == State::idle) {
-      pipeline_.finish();
+      calls.finish();
       throw;  // it was dropped, and its user could not take that
     }
     // The answer was read, and its caller did not get it. No later answer may be read.
-    pipeline_.put_back();
+    calls.put_back();
     return drop({Errc::exhausted, "no memory"});  // so short that it needs none
   }
-  pipeline_.finish();
+  calls.finish();
 }
 
 void Connection::give_up_if_late(Instant now) {
@@ -214,7 +217,7 @@ void Connection::give_up_if_late(Instant now) {
     return give_up_address(failure({Errc::unavailable, approach_.words_of(end)}), now);
   }
   if (end != End::none) return drop(failure({Errc::unavailable, approach_.words_of(end)}));
-  if (link_.state() == State::up && pipeline_.due() <= now) {
+  if (link_.state() == State::up && pipeline_.calls().due() <= now && pipeline_.is_late(now)) {
     drop(failure({Errc::unavailable, "no answer in time"}));
   }
 }
@@ -222,7 +225,7 @@ void Connection::give_up_if_late(Instant now) {
 // The other addresses of the name are tried even if the server at this one is silent.
 void Connection::give_up_address(const Failure& why, Instant now) {
   if (!approach_.has_more() || remote::is_final(why) || link_.is_broken()) return drop(why);
-  pipeline_.open(nullptr, {});
+  pipeline_.open(nullptr);
   link_.enter(State::connecting);
   come_closer(now);
 }

@@ -10,8 +10,8 @@
 #include "base/address.hpp"
 #include "base/endpoint.hpp"
 #include "kit/call.hpp"
-#include "kit/pipeline.hpp"
 #include "remote/link.hpp"
+#include "remote/pipeline.hpp"
 #include "remote/stream/approach.hpp"
 
 #include <atomic>
@@ -22,6 +22,8 @@
 #include <string_view>
 
 namespace mortise::kit {
+
+using Pipeline = remote::Pipeline<Call>;
 
 /// The server of a backend.
 struct Destination {
@@ -80,7 +82,7 @@ class Connection final : public Source {
   [[nodiscard]] Instant due() const noexcept override;
   [[nodiscard]] bool pushes() const noexcept override { return false; }
   [[nodiscard]] bool outstanding() const noexcept override {
-    return link_.is_outstanding(pipeline_.any_under_way());
+    return link_.is_outstanding(pipeline_.calls().count() > 0);
   }
   void ready(short events, Instant now) override;
 
@@ -104,7 +106,8 @@ class Connection final : public Source {
   Pipeline pipeline_;
   remote::Approach approach_;
   base::Endpoint endpoint_;  // of the present connection
-  std::string received_;     // bytes that are not read yet
+  Instant greeting_left_{};
+  std::string received_;  // bytes that are not read yet
 };
 
 }  // namespace mortise::kit

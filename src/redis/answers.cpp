@@ -317,7 +317,7 @@ void Answers::refused(Server& server, const Call& call, const Reply& reply) {
     if (operation.done() && call.kind != Call::Kind::cancel) return;
     // An attempt that was taken back in between must not come behind its own cancel.
     if (call.kind == Call::Kind::acquire && parts_.attempts.is_withdrawn(call.attempt())) return;
-    server.commands().calls().loaded().forget();
+    server.commands().loaded().forget();
     Call again = call;
     again.written.whole = true;
     again.once = false;  // it was refused

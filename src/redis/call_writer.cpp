@@ -56,11 +56,12 @@ bool CallWriter::send(Server& server, Call& call) {
   // clock.
   if (!commands.up()) return false;
   call.written.script = script_of(call);
+  call.route.awaits_asking = call.route.asks_first;
   if (call.kind == Call::Kind::acquire) {
     call.copies = call.acquisition().progress() != Acquisition::Progress::unsent;
   }
-  call.written.whole = call.written.whole ||
-                       !commands.calls().loaded().has(call.written.script, call.written.generation);
+  call.written.whole =
+      call.written.whole || !commands.loaded().has(call.written.script, call.written.generation);
   Operation& operation = *call.operation;
   Connection::Sent sent{};
   // Again if its successor was taken back after that was written: it goes alone.
@@ -185,9 +186,9 @@ void CallWriter::write_release(const Server& server, std::string& bytes, Passage
 void CallWriter::set_void_moment(const Server& server, Call& call,
                                  const Acquisition::Request& request) const {
   const SentCalls& calls = server.commands().calls();
-  call.written.void_time = remote::VoidTime::from(
-      server.identity().time(), parts_.now(),
-      calls.time_for(core::command_timeout(request.lease), core::longest_command(request.lease)));
+  call.written.void_time =
+      remote::VoidTime::from(server.identity().time(), parts_.now(),
+                             calls.time_for(remote::Patience::for_lease(request.lease)));
 }
 
 }  // namespace mortise::redis

@@ -64,7 +64,7 @@ bool ClusterServers::redirected(Server& server, const Call& call, const std::str
   }
   const auto where = parse_redirection(words, server.identity().address());
   if (!where || call.route.moves == most_moves) return false;
-  if (call.written.whole) server.commands().calls().loaded().forget();  // it was not read
+  if (call.written.whole) server.commands().loaded().forget();  // it was not read
   Server& to = cluster_.at(where->to);
   const bool for_once = where->for_once && !base::mutant("redis.ask_is_moved");
   const bool news = !for_once && cluster_.moved(where->slot, to);

@@ -35,14 +35,15 @@ Connection::Connection(Host& host, const Settings& settings, const remote::Tls* 
     : user_(user),
       destination_(settings.where()),
       link_(base::random_bits()),
-      pipeline_(user, host.clock(), link_, mutex, generations),
+      pipeline_([this](const Call& call) { return admits(call); }, *host.clock(), link_, mutex,
+                generations),
       life_(*this, user, host, settings, tls, std::move(inbox),
             {destination_, link_, pipeline_, descriptor_}, sentinels) {}
 
 Connection::~Connection() = default;
 
 void Connection::want(bool now) {
-  if (link_.want(now)) tell_change();
+  if (link_.want(now)) user_.changed(*this);
 }
 
 void Connection::want_at(const base::Endpoint& endpoint, bool now, const std::string& host) {
@@ -79,28 +80,32 @@ void Connection::ready(short /*events*/, Instant now) {
 
 void Connection::suspect() {
   link_.suspect();
-  tell_change();
+  user_.changed(*this);
 }
 
 void Connection::mark_broken(const Failure& why) noexcept {
-  if (pipeline_.mark_broken(why, false)) tell_change();
+  if (pipeline_.mark_broken(why, false)) user_.changed(*this);
 }
 
 void Connection::abandon(const Failure& why) noexcept {
-  if (pipeline_.mark_broken(why, true)) tell_change();
+  if (pipeline_.mark_broken(why, true)) user_.changed(*this);
 }
 
 void Connection::send_gathered() {
   pipeline_.bytes().end_gathering();
-  if (pipeline_.write_rest()) tell_change();
+  if (pipeline_.write_rest()) user_.changed(*this);
 }
 
 Connection::Sent Connection::send(Call* call, std::string_view bytes) {
   const Pipeline::Sending sending = pipeline_.send(call, bytes);
-  if (sending.is_stopped) tell_change();
-  // The server does not know of a call of which not a byte has left, and that is worth knowing.
-  if (sending.has_left || call == nullptr) return sending.sent;
-  return pipeline_.take_back(*call, sending.place);
+  if (sending.is_stopped) user_.changed(*this);
+  return sending.sent;
+}
+
+bool Connection::admits(const Call& call) {
+  if (!user_.admits(call)) return false;
+  if (call.written.whole) loaded_.sent(call.written.script, call.written.generation);
+  return true;
 }
 
 }  // namespace mortise::redis

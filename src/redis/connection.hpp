@@ -9,7 +9,7 @@
 #include "redis/call.hpp"
 #include "redis/connection_life.hpp"
 #include "redis/destination.hpp"
-#include "redis/pipeline.hpp"
+#include "redis/loaded_scripts.hpp"
 #include "redis/settings.hpp"
 #include "remote/link.hpp"
 
@@ -75,6 +75,8 @@ class Connection final : public base::TunedSource {
   [[nodiscard]] SentCalls& calls() noexcept { return pipeline_.calls(); }
   [[nodiscard]] const SentCalls& calls() const noexcept { return pipeline_.calls(); }
   [[nodiscard]] const Pipeline& pipeline() const noexcept { return pipeline_; }
+  /// @return the scripts that were sent whole.
+  [[nodiscard]] LoadedScripts& loaded() noexcept { return loaded_; }
   [[nodiscard]] bool up() const noexcept { return link_.is_up(); }
   /// @return true if it is there, or if it is wanted.
   [[nodiscard]] bool is_wanted() const noexcept { return link_.is_wanted(); }
@@ -103,13 +105,14 @@ class Connection final : public base::TunedSource {
   void send_gathered() override;
 
  private:
-  void tell_change() { user_.changed(*this); }
   [[nodiscard]] Sent send(Call* call, std::string_view bytes);
+  [[nodiscard]] bool admits(const Call& call);
 
   User& user_;
   Destination destination_;
   remote::Link link_;
   std::atomic<int> descriptor_{-1};
+  LoadedScripts loaded_;
   Pipeline pipeline_;
   ConnectionLife life_;
   std::atomic<bool> is_read_{false};  // a thread has the reader's role

@@ -148,7 +148,7 @@ void ConnectionLife::greet() {
     return drop(failure({error.errc(), base::words_of(error)}));
   }
   input_.begin(settings_.is_cluster() && inbox_.empty() ? slots_limits : ReplyLimits{});
-  pipeline_.greet(greeting_->bytes());
+  static_cast<void>(pipeline_.greet(greeting_->bytes()));
   link_.enter(State::greeting);
   if (pipeline_.write_rest()) user_.changed(connection_);
 }
@@ -221,15 +221,18 @@ void ConnectionLife::take_greeting(const Reply& reply) {
 }
 
 void ConnectionLife::take_answer(const Reply& reply) {
-  switch (pipeline_.match(reply)) {
-    case Pipeline::Match::asking: return;
-    case Pipeline::Match::unexpected:
-      return drop(failure({Errc::protocol, "the server sent a reply to no request"}));
-    case Pipeline::Match::answered: break;
+  SentCalls& calls = pipeline_.calls();
+  Call* const call = calls.take_oldest();
+  if (call == nullptr) {
+    return drop(failure({Errc::protocol, "the server sent a reply to no request"}));
   }
-  user_.answered(pipeline_.calls().taken(), reply);
+  if (std::exchange(call->route.awaits_asking, false)) return calls.leave();
+  const Instant now = calls.read(*clock_);
+  user_.matched(*call, reply, now);
+  pipeline_.answered(now);
+  user_.answered(*call, reply);
   link_.made_sense();
-  pipeline_.calls().finish();
+  calls.finish();
 }
 
 void ConnectionLife::drop(const Failure& why) {
@@ -238,16 +241,16 @@ void ConnectionLife::drop(const Failure& why) {
   if (why.code == Errc::protocol) link_.made_no_sense();
   descriptor_.store(-1);
   destination_.lead_to(std::nullopt);
-  Pipeline::Ended ended = pipeline_.end(clock_->now());
+  Pipeline::Calls unanswered = pipeline_.end(clock_->now());
   greeting_.reset();
   input_.end();
-  user_.dropped(connection_, why, was_up, std::move(ended.unanswered));
+  user_.dropped(connection_, why, was_up, std::move(unanswered));
 }
 
 std::list<Call> ConnectionLife::close() noexcept {
   approach_.close();
   descriptor_.store(-1);
-  return pipeline_.end(Instant{}).unanswered;
+  return pipeline_.end(Instant{});
 }
 
 }  // namespace mortise::redis

@@ -7,12 +7,13 @@
 #include <mortise/error.hpp>
 
 #include "redis/approach.hpp"
+#include "redis/call.hpp"
 #include "redis/destination.hpp"
 #include "redis/greeting.hpp"
-#include "redis/pipeline.hpp"
 #include "redis/reply_input.hpp"
 #include "redis/settings.hpp"
 #include "remote/link.hpp"
+#include "remote/pipeline.hpp"
 
 #include <atomic>
 #include <list>
@@ -23,10 +24,19 @@
 namespace mortise::redis {
 
 class Connection;
+using Pipeline = remote::Pipeline<Call>;
+using SentCalls = remote::SentCalls<Call>;
 
 /// Receives the events of a connection.
-class ConnectionUser : public Pipeline::User {
+class ConnectionUser {
  public:
+  virtual ~ConnectionUser() = default;
+  /// See Pipeline::Admits. Calls nothing of the connection.
+  [[nodiscard]] virtual bool admits(const Call& call) = 0;
+  /// The reply to a call was read, and nothing else is read before this returns. `answered()` comes
+  /// next. Calls nothing of the connection.
+  /// @param now when the reply was read; unset for a release that was alone
+  virtual void matched(const Call& /*call*/, const Reply& /*reply*/, Instant /*now*/) {}
   /// The server is acceptable by itself; nothing but the greeting was sent. May drop it.
   virtual void greeted(Connection& connection, const ServerFacts& facts) = 0;
   /// Calls can be sent.

@@ -65,8 +65,8 @@ redis::Connection::Sent CallWriter::send(Node& node, Call call, const Server* on
     call.written.void_time = remote::VoidTime::from(node.clock(), now, time);
   }
   call.written.script = script_of(call);
-  call.written.whole = call.written.whole || !node.commands().calls().loaded().has(
-                                                 call.written.script, call.written.generation);
+  call.written.whole = call.written.whole ||
+                       !node.commands().loaded().has(call.written.script, call.written.generation);
   write(bytes, call, node);
   return node.send(std::move(call), bytes);
 }

@@ -226,7 +226,7 @@ void RedlockClient::no_answer(Node& node, const Call& call, const Failure& why, 
 
 // The server does not know the script. @return false: the call cannot be sent once more
 bool RedlockClient::send_whole(Node& node, Call call) {
-  node.commands().calls().loaded().forget();
+  node.commands().loaded().forget();
   call.written.whole = true;
   Server& server = node.server();
   if (is_of_exchange(call)) {
