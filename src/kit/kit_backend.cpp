@@ -37,27 +37,31 @@ void KitBackend::acquire(const std::shared_ptr<Acquisition>& operation) {
 
 void KitBackend::cancel(const std::shared_ptr<Acquisition>& operation) {
   if (!open(*operation)) return;
-  remote::cancel(client_->exchange(), client_->attempts(), Call::cancel(operation, {}));
+  remote::cancel(client_->exchange(), client_->attempts(),
+                 Call::of(remote::Purpose::cancel, operation));
 }
 
 void KitBackend::renew(const std::shared_ptr<Renewal>& operation) {
-  if (open(*operation)) client_->exchange().submit(Call::renew(operation, {}));
+  if (open(*operation)) client_->exchange().submit(Call::of(remote::Purpose::renew, operation));
 }
 
 void KitBackend::release(const std::shared_ptr<Release>& operation) {
   if (!open(*operation)) return;
-  client_->exchange().submit(Call::release(operation, {}));
+  client_->exchange().submit(Call::of(remote::Purpose::release, operation));
   // Right behind: the server has handed the name over to the present waiters by then.
   const std::shared_ptr<Acquisition>& successor = operation->successor();
   if (successor && !successor->done()) client_->exchange().ask(successor);
 }
 
 void KitBackend::inspect(const std::shared_ptr<Inspection>& operation) {
-  if (open(*operation)) client_->exchange().submit(Call::inspect(operation, {}));
+  if (open(*operation)) client_->exchange().submit(Call::of(remote::Purpose::question, operation));
 }
 
 void KitBackend::check(const std::shared_ptr<Check>& operation) {
-  if (open(*operation)) client_->exchange().submit(Call::check(operation, {}));
+  if (!open(*operation)) return;
+  Call call = Call::of(remote::Purpose::question, operation);
+  call.is_check = true;
+  client_->exchange().submit(std::move(call));
 }
 
 void KitBackend::stop() noexcept {

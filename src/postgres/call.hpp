@@ -109,9 +109,7 @@ struct Call : remote::Call {
   static constexpr std::chrono::seconds usual_patience{1};
   [[nodiscard]] remote::Patience patience() const noexcept {
     if (kind == Kind::wake) return {longest_chore, longest_chore};
-    if (is_about_an_attempt()) return patience_for(acquisition().request().lease);
-    return patience_for(kind == Kind::renew ? remote::shortest_lease(renewal())
-                                            : core::longest_lease);
+    return patience_for(shortest_lease());
   }
   /// @return until when it may take effect, if it is lost at that moment.
   [[nodiscard]] remote::VoidMoment void_moment(Instant now) const noexcept {

@@ -28,20 +28,13 @@ struct Flight : Call {
   ~Flight() = default;
 
   // For remote::Exchange.
-  [[nodiscard]] static Flight take(std::shared_ptr<Acquisition> of, Instant now, bool /*once*/) {
-    return made(Kind::acquire, std::move(of), now);
-  }
-  [[nodiscard]] static Flight undo(std::shared_ptr<Acquisition> of, Instant now) {
-    return cancel(std::move(of), now, remote::Purpose::undo);
-  }
-  [[nodiscard]] static Flight look(std::shared_ptr<Acquisition> of, Instant now) {
-    return cancel(std::move(of), now, remote::Purpose::look);
-  }
-  [[nodiscard]] static Flight give_back(std::shared_ptr<Release> of,
-                                        std::chrono::nanoseconds its_lease, Instant now) {
-    Flight call = made(Kind::release, std::move(of), now);
-    call.why = remote::Purpose::give_back;
-    call.lease = its_lease;
+  [[nodiscard]] static Flight of(remote::Purpose why, std::shared_ptr<Operation> operation,
+                                 Instant now) {
+    const Kind kind = remote::is_release(why)        ? Kind::release
+                      : why == remote::Purpose::take ? Kind::acquire
+                                                     : Kind::cancel;
+    Flight call = made(kind, std::move(operation), now);
+    call.why = why;
     return call;
   }
   /// Each request goes by any connection: a new one needs no request by itself.
@@ -66,14 +59,6 @@ struct Flight : Call {
   bool alone = false;              ///< in a transaction of its own
   bool prepares = false;           ///< the connection sends it for itself, and it ends with it
   bool is_counted = false;         ///< by the pool: it is under way for its name
-
- private:
-  [[nodiscard]] static Flight cancel(std::shared_ptr<Acquisition> of, Instant now,
-                                     remote::Purpose why) {
-    Flight call = made(Kind::cancel, std::move(of), now);
-    call.why = why;
-    return call;
-  }
 };
 
 /// One allocation for the whole way: it goes from list to list, from a connection to the calls that

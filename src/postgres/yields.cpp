@@ -60,7 +60,7 @@ void Yields::released(const Call& release, ReleaseOutcome outcome, bool others) 
 }
 
 void Yields::ask_at(const std::shared_ptr<Acquisition>& operation, Instant when) {
-  parts_.exchange->repeat_at(Flight::take(operation, parts_.now(), false), when);
+  parts_.exchange->repeat_at(Flight::of(remote::Purpose::take, operation, parts_.now()), when);
 }
 
 }  // namespace mortise::postgres

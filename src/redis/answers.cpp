@@ -265,13 +265,13 @@ bool Answers::is_inbox_known(Server& server, const Call& call) {
   constexpr std::chrono::milliseconds pause{5};
   const auto& check = static_cast<const Check&>(*call.operation);
   if (!check.client()) return true;  // no client that could wait
-  if (!call.once) {
+  if (!call.wanted_inbox) {
     parts_.polling->open_inbox(server, *check.client());
     server.inbox().renew();
   }
   if (server.inbox().state().is_up() || server.inbox().state().is_decided()) return true;
   Call again = call;
-  again.once = true;
+  again.wanted_inbox = true;
   parts_.exchange->repeat_at(again, parts_.now() + pause);
   return false;
 }

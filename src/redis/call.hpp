@@ -75,12 +75,10 @@ struct Call : remote::Call {
   };
 
   Kind kind = Kind::check;
-  /// An acquire that its connection is not to be asked for twice; a check that has wanted the
-  /// inbox.
-  bool once = false;
   /// It was sent before, and not answered. An acquire: a request for its attempt was sent before.
   bool copies = false;
-  std::uint32_t tag = 0;  ///< the user's own
+  bool wanted_inbox = false;  ///< a check: it has had the inbox opened
+  std::uint32_t tag = 0;      ///< the user's own
   Written written{};
   Route route{};
   /// recall: which record it forgets; null = it looks for one
@@ -103,44 +101,17 @@ struct Call : remote::Call {
     call.patience = remote::Patience::for_lease(lease);
     return call;
   }
-  [[nodiscard]] static Call cancel(std::shared_ptr<Acquisition> of, Instant now = {}) {
-    const core::Nanos lease = of->request().lease;
-    return made(Kind::cancel, std::move(of), now, lease);
-  }
-  // As the client makes them by itself: see remote::Exchange.
-  [[nodiscard]] static Call take(std::shared_ptr<Acquisition> of, Instant now, bool once) {
-    const core::Nanos lease = of->request().lease;
-    Call call = made(Kind::acquire, std::move(of), now, lease);
-    call.once = once;
-    return call;
-  }
-  [[nodiscard]] static Call undo(std::shared_ptr<Acquisition> of, Instant now) {
-    Call call = cancel(std::move(of), now);
-    call.why = remote::Purpose::undo;
-    return call;
-  }
-  /// A cancel of what a copy has taken for an attempt that is decided.
-  [[nodiscard]] static Call look(std::shared_ptr<Acquisition> of, Instant now) {
-    Call call = cancel(std::move(of), now);
-    call.why = remote::Purpose::look;
-    return call;
-  }
-  [[nodiscard]] static Call give_back(std::shared_ptr<Release> of,
-                                      std::chrono::nanoseconds its_lease, Instant now) {
-    Call call = release(std::move(of), now);
-    call.why = remote::Purpose::give_back;
-    call.lease = its_lease;
-    return call;
+  /// A call about an attempt, or one that ends a hold.
+  [[nodiscard]] static Call of(remote::Purpose why, std::shared_ptr<Operation> operation,
+                               Instant now = {}) {
+    const bool takes = why == remote::Purpose::take;
+    if (remote::is_release(why)) return with(why, made(Kind::release, std::move(operation), now));
+    const core::Nanos lease = static_cast<Acquisition&>(*operation).request().lease;
+    return with(why, made(takes ? Kind::acquire : Kind::cancel, std::move(operation), now, lease));
   }
   [[nodiscard]] static Call renew(std::shared_ptr<Renewal> of, Instant now = {}) {
     const core::Nanos shortest = remote::shortest_lease(*of);
     return made(Kind::renew, std::move(of), now, shortest);
-  }
-  [[nodiscard]] static Call release(std::shared_ptr<Release> of, Instant now = {}) {
-    return made(Kind::release, std::move(of), now);
-  }
-  [[nodiscard]] static Call check(std::shared_ptr<Check> of, Instant now = {}) {
-    return made(Kind::check, std::move(of), now);
   }
   /// @param which record it forgets; null = it looks
   [[nodiscard]] static Call recall(std::shared_ptr<Operation> of,
@@ -211,6 +182,10 @@ struct Call : remote::Call {
   }
 
  private:
+  [[nodiscard]] static Call with(remote::Purpose why, Call call) {
+    call.why = why;
+    return call;
+  }
   [[nodiscard]] static remote::Purpose purpose_of(Kind kind) noexcept {
     using enum remote::Purpose;
     switch (kind) {

@@ -70,7 +70,8 @@ void RedisBackend::acquire(const std::shared_ptr<Acquisition>& operation) {
 
 void RedisBackend::cancel(const std::shared_ptr<Acquisition>& operation) {
   if (!open(*operation)) return;
-  remote::cancel(client_->exchange, client_->attempts, Call::cancel(operation));
+  remote::cancel(client_->exchange, client_->attempts,
+                 Call::of(remote::Purpose::cancel, operation));
 }
 
 void RedisBackend::renew(const std::shared_ptr<Renewal>& operation) {
@@ -91,7 +92,7 @@ void RedisBackend::release(const std::shared_ptr<Release>& operation) {
   }
   // Who begins to listen for it while the release is on its way is a waiter of Redisson's to that.
   if (parts().redisson != nullptr) parts().redisson->leaves(operation->hold());
-  client_->exchange.submit(Call::release(operation));
+  client_->exchange.submit(Call::of(remote::Purpose::release, operation));
 }
 
 void RedisBackend::inspect(const std::shared_ptr<Inspection>& operation) {
@@ -106,7 +107,7 @@ void RedisBackend::recall(const std::shared_ptr<Recollection>& operation) {
 }
 
 void RedisBackend::check(const std::shared_ptr<Check>& operation) {
-  if (open(*operation)) client_->exchange.submit(Call::check(operation));
+  if (open(*operation)) client_->exchange.submit(Call::made(Call::Kind::check, operation));
 }
 
 void RedisBackend::list(const std::shared_ptr<Listing>& operation) {

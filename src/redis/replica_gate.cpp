@@ -100,7 +100,7 @@ void ReplicaGate::pass(std::uint64_t clock, const std::shared_ptr<Check>& check)
     if (check.use_count() == 1) return;  // its caller has gone, and nobody would end it
     if (remote::is_final(why) || parts_.polling->is_closed()) return check->failed(why);
     check->trouble(why);
-    if (!check->done()) parts_.exchange->submit(Call::check(check));
+    if (!check->done()) parts_.exchange->submit(Call::made(Call::Kind::check, check));
   });
 }
 

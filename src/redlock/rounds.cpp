@@ -497,7 +497,8 @@ void Rounds::on_undo(Node& node, const Call& call, const VoteReply& reply) {
       reply.kind != VoteReply::Kind::none) {
     parts_.servers.each([&](Server& server) {
       if (server.is_reachable()) return;
-      server.answered_undo(Call::undo(shared_in<Ballot>(call), parts_.now()), reply.now);
+      server.answered_undo(Call::of(remote::Purpose::undo, call.operation, parts_.now()),
+                           reply.now);
     });
   }
   const Attempt attempt = ballot_in(call).attempt.lock();

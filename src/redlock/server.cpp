@@ -56,7 +56,7 @@ bool Server::is_owed(Instant until) {
 }
 
 void Server::ask(const std::shared_ptr<Ballot>& ballot, const Node& node) {
-  Call call = Call::take(ballot, {}, false);
+  Call call = Call::of(remote::Purpose::take, ballot);
   call.route.node = node.index();
   is_reachable() ? exchange_.submit(std::move(call)) : line_.not_asked(call);
 }
@@ -101,7 +101,8 @@ void Server::end(const std::shared_ptr<Ending>& ending, std::chrono::nanoseconds
   const Instant now = clock_->now();
   const HoldId& ended = ending->hold();
   hold(ended.attempt, ended.number, now);
-  Call call = Call::give_back(ending, lease, now);
+  Call call = Call::of(remote::Purpose::give_back, ending, now);
+  call.lease = lease;
   call.copies = inherited;
   exchange_.submit(std::move(call));
 }

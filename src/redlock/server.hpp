@@ -61,7 +61,7 @@ class Server {
   void take_back_unasked(const std::shared_ptr<Ballot>& ballot);
   /// Has it forget that the attempt waits.
   void end_wait(const std::shared_ptr<Ballot>& ballot) {
-    exchange_.submit(redis::Call::undo(ballot, clock_->now()));
+    exchange_.submit(redis::Call::of(remote::Purpose::undo, ballot, clock_->now()));
   }
   /// Frees the hold until the server has answered.
   /// @param lease how long the hold would exclude other clients

@@ -26,6 +26,12 @@ struct Patience {
   }
 };
 
+[[nodiscard]] inline core::Nanos shortest_lease(Renewal& renewal) noexcept {
+  core::Nanos shortest = core::longest_lease;
+  for (const Renewal::Item& item : renewal.items()) shortest = std::min(shortest, item.lease);
+  return shortest;
+}
+
 /// A store adds how it writes the call, and what it needs to read the answer. The kind or the
 /// purpose of a call decides the type of its operation.
 struct Call {
@@ -34,8 +40,14 @@ struct Call {
   std::chrono::nanoseconds lease{};  ///< how long the hold that it frees would keep others out
   Instant asked{};                   ///< our clock before it left; unset = it leaves now
   Instant since{};                   ///< when the library asked
+  bool once = false;                 ///< a take: see remote::Courses::asked()
 
   [[nodiscard]] Purpose purpose() const noexcept { return why; }
+  /// @return the shortest lease of the holds that depend on the answer.
+  [[nodiscard]] core::Nanos shortest_lease() const {
+    if (is_of_attempt(why)) return acquisition().request().lease;
+    return why == Purpose::renew ? remote::shortest_lease(renewal()) : core::longest_lease;
+  }
   [[nodiscard]] Acquisition& acquisition() const { return static_cast<Acquisition&>(*operation); }
   [[nodiscard]] std::shared_ptr<Acquisition> shared_acquisition() const {
     return std::static_pointer_cast<Acquisition>(operation);
@@ -48,11 +60,5 @@ struct Call {
     return static_cast<Recollection&>(*operation);
   }
 };
-
-[[nodiscard]] inline core::Nanos shortest_lease(Renewal& renewal) noexcept {
-  core::Nanos shortest = core::longest_lease;
-  for (const Renewal::Item& item : renewal.items()) shortest = std::min(shortest, item.lease);
-  return shortest;
-}
 
 }  // namespace mortise::remote

@@ -145,9 +145,8 @@ struct LineState {
 /// A failed allocation behind `submit()` counts as a lost connection: the call is kept, and the
 /// next connection sends it. `submit()` throws if there is no memory to keep the call: its caller
 /// repeats it.
-/// @tparam Call has `operation`, `since`, `asked`, `lease`, `purpose()`, `attempt()`,
-/// `shared_acquisition()`, `releasing()`, `successor()` and `is_bound()`; `take()`, `undo()`,
-/// `look()` and `give_back()` make one. `asks_on_each_connection` is true if a server forgets with
+/// @tparam Call as remote::Call, with `successor()` and `is_bound()`; `of()` makes one of a
+/// purpose, its operation and a moment. `asks_on_each_connection` is true if a server forgets with
 /// a connection which attempts have asked: each new connection then asks for all of them again.
 /// @tparam Line a connection, or those of one server
 /// @tparam Courses the attempts of the client: see remote::Courses
@@ -248,7 +247,9 @@ class Exchange {
   /// @param once not if the attempt was asked for on that connection before: the second copy of a
   /// try could take a lock that became free in between, for no caller
   void ask(const Attempt& attempt, bool once = false) {
-    submit(Call::take(attempt, once ? clock_->now() : Instant{}, once));
+    Call call = Call::of(Purpose::take, attempt, once ? clock_->now() : Instant{});
+    call.once = once;
+    submit(std::move(call));
   }
   /// It waits for its line. @param one call
   void put(Calls one) {
@@ -294,7 +295,9 @@ class Exchange {
   void give_back(const std::shared_ptr<Release>& hold, std::chrono::nanoseconds lease) {
     if (is_closed_.load()) return hold->failed({Errc::closed, std::string()});
     waiting_.await(hold);
-    submit(Call::give_back(hold, lease, clock_->now()));
+    Call call = Call::of(Purpose::give_back, hold, clock_->now());
+    call.lease = lease;
+    submit(std::move(call));
   }
   /// Its operation is complete, and the server has nothing of it by an answer. But an earlier
   /// request, which was lost, may have taken a hold.
@@ -323,14 +326,14 @@ class Exchange {
       for (const Attempt& attempt : courses_.to_undo(now)) undo(attempt);
     }
     for (const Attempt& attempt : courses_.begin_looks(now, connected)) {
-      submit_own(Call::look(attempt, clock_->now()));
+      submit_own(Call::of(Purpose::look, attempt, clock_->now()));
     }
   }
   /// The same of one attempt, which is decided now. If the look is due later, the thread that
   /// sleeps has to know.
   void look(const AttemptId& attempt) {
     if (const Attempt its = courses_.begin_look(attempt, clock_->now())) {
-      submit_own(Call::look(its, clock_->now()));
+      submit_own(Call::of(Purpose::look, its, clock_->now()));
     } else if (courses_.next_look() != never) {
       store_.sooner();
     }
@@ -354,7 +357,7 @@ class Exchange {
     if (Call::asks_on_each_connection && connection != 0) {  // not lost already
       // A thread that found the connection just up does this beside its reader.
       for (const Attempt& attempt : courses_.undecided(connection)) {
-        if (&store_.line_of(Call::take(attempt, {}, true)) == &line) ask(attempt, true);
+        if (&store_.line_of(Call::of(Purpose::take, attempt, {})) == &line) ask(attempt, true);
       }
     }
     // Behind those: whatever is decided by now was not asked for, or will be answered here.
@@ -543,7 +546,7 @@ class Exchange {
   void tell_undecided(Line& line, const Failure& why, bool final) {
     base::OneByOne each_of;
     for (const Attempt& attempt : courses_.undecided()) {
-      if (&store_.line_of(Call::take(attempt, {}, false)) != &line) continue;
+      if (&store_.line_of(Call::of(Purpose::take, attempt, {})) != &line) continue;
       // An attempt that was never sent on that connection did not cause the wrong reply.
       if (final && why.code != Errc::protocol) {
         // The server may have executed a copy before the connection broke.
@@ -562,8 +565,7 @@ class Exchange {
   void undo(const Attempt& attempt) noexcept {
     // It may have become a hold by now, which the answer to a look names.
     const bool holds = courses_.ask(attempt->request().attempt, &AttemptCourse::number) != 0;
-    const Instant now = clock_->now();
-    submit_own(holds ? Call::look(attempt, now) : Call::undo(attempt, now));
+    submit_own(Call::of(holds ? Purpose::look : Purpose::undo, attempt, clock_->now()));
   }
   /// Without memory, the next connection begins with what its course wants.
   void submit_own(Call call) noexcept {

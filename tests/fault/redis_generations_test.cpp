@@ -179,7 +179,8 @@ TEST_F(RedisGenerations, AreNotEndedByACallThatIsSentLate) {
   redis::Connection& connection = driven.connection;
   ASSERT_TRUE(driven.comes_up());
   static_cast<void>(proxy.freeze(true));
-  redis::Call late = redis::Call::check(std::make_shared<Check>(), Clock::real()->now() - 2s);
+  redis::Call late = redis::Call::made(redis::Call::Kind::check, std::make_shared<Check>(),
+                                       Clock::real()->now() - 2s);
   late.written.generation = connection.calls().generation();
   ASSERT_EQ(connection.send(late, driven.ping), redis::Connection::Sent::sent);
   const Instant sent = Clock::real()->now();

@@ -109,7 +109,7 @@ TEST_F(RedlockServer, EachRoundIsTakenBackByItself) {
   server_.take_back(first);
   EXPECT_TRUE(server_.is_owed());
   ask(server_, second);
-  server_.answered_undo(redis::Call::undo(first, start), {});
+  server_.answered_undo(redis::Call::of(remote::Purpose::undo, first, start), {});
   EXPECT_FALSE(server_.may_have(first->id()));
   EXPECT_TRUE(server_.may_have(second->id()));
 }
@@ -118,17 +118,17 @@ TEST_F(RedlockServer, EachRoundIsTakenBackByItself) {
 TEST_F(RedlockServer, AVoteThatALostRequestMayTakeIsTakenBackOnceMore) {
   const auto its = ballot();
   ask(server_, its);
-  redis::Call take = redis::Call::take(its, start, false);
+  redis::Call take = redis::Call::of(remote::Purpose::take, its, start);
   take.written.void_time.after = 50s;
   take.deadline = start + 1s;
   server_.disconnected(remote::alone(std::move(take)));
   its->end();
   server_.take_back(its);
-  server_.answered_undo(redis::Call::undo(its, start), 49s);
+  server_.answered_undo(redis::Call::of(remote::Purpose::undo, its, start), 49s);
   EXPECT_TRUE(server_.may_have(its->id())) << "the request is not void yet";
   EXPECT_GT(server_.exchange().due(), start + 1s);
   EXPECT_LT(server_.exchange().due(), start + 1100ms);
-  redis::Call look = redis::Call::look(its, start + 2s);
+  redis::Call look = redis::Call::of(remote::Purpose::look, its, start + 2s);
   server_.answered_undo(look, 51s);
   EXPECT_FALSE(server_.may_have(its->id()));
 }
@@ -141,7 +141,7 @@ TEST_F(RedlockServer, AReleaseStaysUntilItIsAnswered) {
   server_.end(ending, 30s, false);
   EXPECT_TRUE(server_.is_owed());
   EXPECT_TRUE(server_.may_have(its->id()));
-  server_.disconnected(remote::alone(redis::Call::release(ending, start)));
+  server_.disconnected(remote::alone(redis::Call::of(remote::Purpose::release, ending, start)));
   EXPECT_TRUE(server_.is_in_doubt(its->id()));
   EXPECT_TRUE(server_.answered_ending(*ending, {}));
   EXPECT_FALSE(server_.may_have(its->id()));

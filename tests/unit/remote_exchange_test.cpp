@@ -40,20 +40,11 @@ struct ParcelOf {
   std::chrono::nanoseconds lease{};
   Instant asked{};
   Instant since{};
+  bool once = false;
 
   using Attempt = std::shared_ptr<Acquisition>;
-  static ParcelOf take(Attempt of, Instant now, bool /*once*/) {
-    return {.operation = std::move(of), .kind = Purpose::take, .asked = now};
-  }
-  static ParcelOf undo(Attempt of, Instant now) {
-    return {.operation = std::move(of), .kind = Purpose::undo, .asked = now};
-  }
-  static ParcelOf give_back(std::shared_ptr<Release> of, std::chrono::nanoseconds lease,
-                            Instant now) {
-    return {.operation = std::move(of), .kind = Purpose::give_back, .lease = lease, .asked = now};
-  }
-  static ParcelOf look(Attempt of, Instant now) {
-    return {.operation = std::move(of), .kind = Purpose::look, .asked = now};
+  static ParcelOf of(Purpose purpose, std::shared_ptr<Operation> operation, Instant now) {
+    return {.operation = std::move(operation), .kind = purpose, .asked = now};
   }
   [[nodiscard]] Purpose purpose() const { return kind; }
   [[nodiscard]] bool is_bound() const { return false; }
@@ -399,7 +390,7 @@ TEST_F(RemoteExchange, RepeatsALookForMoreThanAMinute) {
   way_.is_up = true;
   exchange_.look(clock_->now(), false);
   EXPECT_EQ(store_.take_sent(), "l");
-  const auto first = Parcel::look(gone, clock_->now());
+  const auto first = Parcel::of(Purpose::look, gone, clock_->now());
   clock_->advance(100s);
   exchange_.repeat_at(first, clock_->now());
   exchange_.tick(clock_->now());
@@ -540,7 +531,8 @@ TEST_F(RemoteExchange, AsksForAnAttemptThatWasRefusedForNowWhenItsCallerDoes) {
   const auto waits = attempt_of(1);
   way_.is_up = true;
   exchange_.ask(waits);
-  exchange_.refused(Parcel::take(waits, clock_->now(), false), {Errc::unavailable, "busy"}, false);
+  exchange_.refused(Parcel::of(Purpose::take, waits, clock_->now()), {Errc::unavailable, "busy"},
+                    false);
   EXPECT_TRUE(waits->in_trouble());
   clock_->advance(1min);
   exchange_.tick(clock_->now());
@@ -554,14 +546,14 @@ TEST_F(RemoteExchange, LooksForAHoldOfAnAttemptThatWasRefusedForGood) {
   way_.is_up = true;
   exchange_.ask(waits);
   lose_a_request(waits, 5s);
-  exchange_.refused(Parcel::take(waits, clock_->now(), false), denied, true);
+  exchange_.refused(Parcel::of(Purpose::take, waits, clock_->now()), denied, true);
   EXPECT_EQ(waits->failure().code, Errc::denied);
   EXPECT_EQ(store_.take_sent(), "t");
   EXPECT_EQ(store_.sooner_count, 1) << "the look is due later";
   clock_->advance(5s);
   exchange_.tick(clock_->now());
   EXPECT_EQ(store_.take_sent(), "l");
-  exchange_.refused(Parcel::look(waits, clock_->now()), denied, true);
+  exchange_.refused(Parcel::of(Purpose::look, waits, clock_->now()), denied, true);
   EXPECT_EQ(exchange_.due(), never) << "the next look would be refused as well";
   EXPECT_FALSE(courses_.is_any_pending(clock_->now()));
 }
@@ -736,7 +728,7 @@ TEST_F(RemoteExchange, AsksForNothingAgainButWhatWasLostIfAnyConnectionWillDo) {
   EXPECT_EQ(store.take_sent(), "tt");
   way_.is_up = false;
   freight.lost(way_, {Errc::unavailable, "gone"}, false, true,
-               {ParcelOf<false>::take(lost, clock_->now(), false)});
+               {ParcelOf<false>::of(Purpose::take, lost, clock_->now())});
   const auto late = attempt_of(3);
   freight.ask(late);
   EXPECT_EQ(store.take_sent(), "");
