@@ -69,7 +69,7 @@ void Answers::refused(const Call& call, const PqError& error) {
   if (may_be_granted(call)) {
     parts_.attempts.may_hold(call.shared_acquisition(), call.void_moment(parts_.now()));
   }
-  if (call.kind == Call::Kind::acquire) parts_.attempts.not_read(call.attempt());
+  if (call.kind == Call::Kind::acquire) parts_.attempts.waiter(call.attempt(), &Waiter::arrive);
   if (call.kind == Call::Kind::wake) return wake(call);  // waiters look by time
   const bool forces = call.kind == Call::Kind::force;
   if (error.state == lock_timed_out &&

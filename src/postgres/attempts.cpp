@@ -6,7 +6,6 @@
 #include "postgres/statements.hpp"
 
 #include <optional>
-#include <type_traits>
 #include <utility>
 
 namespace mortise::postgres {
@@ -16,13 +15,6 @@ namespace {
 constexpr std::uint64_t any_connection = 1;
 
 }  // namespace
-
-template <class Event>
-auto Attempts::on_waiter(const AttemptId& attempt, Event event) {
-  using Returned = std::invoke_result_t<Event&, Waiter&>;
-  return on(attempt,
-            [&](Entry& entry) { return entry.more != nullptr ? event(*entry.more) : Returned(); });
-}
 
 bool Attempts::wanted(const Operation& operation) {
   Courses::wanted(operation);
@@ -35,10 +27,9 @@ bool Attempts::wanted(const Operation& operation) {
 }
 
 bool Attempts::give_way(const Operation& operation) {
-  return wanted(operation) && on_waiter(operation->request().attempt, [](Waiter& waiter) {
-           waiter.give_way();
-           return true;
-         });
+  if (!wanted(operation)) return false;
+  waiter(operation->request().attempt, &Waiter::give_way);
+  return true;
 }
 
 bool Attempts::asked(const AttemptId& attempt) {
@@ -68,13 +59,9 @@ bool Attempts::answered(const Operation& operation, bool stays) {
   return on(operation->request().attempt, arrive).value_or(true);
 }
 
-void Attempts::not_read(const AttemptId& attempt) noexcept {
-  on_waiter(attempt, [](Waiter& waiter) { waiter.arrive(); });
-}
-
 void Attempts::unanswered(const Operation& operation, const remote::VoidMoment& moment,
                           Instant due) noexcept {
-  on_waiter(operation->request().attempt, [](Waiter& waiter) { waiter.arrive(); });
+  waiter(operation->request().attempt, &Waiter::arrive);
   request_lost(operation, moment, due);
 }
 
@@ -99,30 +86,10 @@ bool Attempts::is_in_doubt(const AttemptId& attempt) const {
   return ask(attempt, [](const auto& course) { return course.lost().any(); });
 }
 
-bool Attempts::gives_way(const AttemptId& attempt) {
-  return on_waiter(attempt, [](const Waiter& waiter) { return waiter.gives_way(); });
-}
-
 bool Attempts::may_ask_last(const AttemptId& attempt) {
   return on(attempt, [](Entry& entry) {
     return entry.more != nullptr && !entry.course.is_withdrawn() && entry.more->ask_last();
   });
-}
-
-bool Attempts::asks_last(const AttemptId& attempt) {
-  return on_waiter(attempt, [](const Waiter& waiter) { return waiter.asks_last(); });
-}
-
-bool Attempts::told(const AttemptId& attempt) {
-  return on_waiter(attempt, [](Waiter& waiter) { return waiter.tell(); });
-}
-
-bool Attempts::told_meanwhile(const AttemptId& attempt) {
-  return on_waiter(attempt, [](Waiter& waiter) { return waiter.is_told_meanwhile(); });
-}
-
-unsigned Attempts::looked_in_vain(const AttemptId& attempt, Waiter::InVain why) {
-  return on_waiter(attempt, [why](Waiter& waiter) { return waiter.look_in_vain(why); });
 }
 
 bool Attempts::any_taken_back() const {

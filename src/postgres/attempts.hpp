@@ -8,8 +8,10 @@
 #include "remote/courses.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <string_view>
+#include <type_traits>
 
 namespace mortise::postgres {
 
@@ -38,8 +40,6 @@ class Attempts final : private SharedByAttempts, public remote::Courses<Waiter> 
   /// A request for it was answered. @param stays it may have something at the server
   /// @return true if the attempt is over
   bool answered(const Operation& operation, bool stays);
-  /// A request for it was answered, and there was no memory to read the answer.
-  void not_read(const AttemptId& attempt) noexcept;
   /// The connection broke before the answer. @param due see Courses::request_lost()
   void unanswered(const Operation& operation, const remote::VoidMoment& moment,
                   Instant due) noexcept;
@@ -58,13 +58,17 @@ class Attempts final : private SharedByAttempts, public remote::Courses<Waiter> 
   /// @return true if a lost request may still take the lock for it, or has taken it.
   [[nodiscard]] bool is_in_doubt(const AttemptId& attempt) const;
 
-  // As the members of Waiter; false for an attempt that is not known.
-  [[nodiscard]] bool gives_way(const AttemptId& attempt);
+  /// Calls a member of the attempt's Waiter.
+  /// @return what that returns; a value of its type if the attempt is not known
+  template <class Member, class... Inputs>
+  auto waiter(const AttemptId& attempt, Member member, Inputs... inputs) {
+    using Returned = std::invoke_result_t<Member&, Waiter&, Inputs...>;
+    return on(attempt, [&](Entry& entry) {
+      return entry.more != nullptr ? std::invoke(member, *entry.more, inputs...) : Returned();
+    });
+  }
+  /// As Waiter::ask_last(), unless the attempt is decided or taken back.
   [[nodiscard]] bool may_ask_last(const AttemptId& attempt);
-  [[nodiscard]] bool asks_last(const AttemptId& attempt);
-  [[nodiscard]] bool told(const AttemptId& attempt);
-  [[nodiscard]] bool told_meanwhile(const AttemptId& attempt);
-  unsigned looked_in_vain(const AttemptId& attempt, Waiter::InVain why);
 
   /// @return true if an attempt is taken back, or asked for a last time, and the server has not
   /// answered that.
@@ -76,9 +80,6 @@ class Attempts final : private SharedByAttempts, public remote::Courses<Waiter> 
   [[nodiscard]] Operations waiting(std::string_view name, std::string_view first);
 
  private:
-  template <class Event>
-  auto on_waiter(const AttemptId& attempt, Event event);
-
   const bool tickets_;
 };
 

@@ -216,7 +216,7 @@ Arguments CallWriter::prepare_wake(const Call& call) {
 // Whether a release is to notify this attempt, and readers are to let it in.
 bool CallWriter::is_notified(const Acquisition& wanted) const {
   const Acquisition::Request& request = wanted.request();
-  if (!request.wait || parts_.attempts.asks_last(request.attempt)) return false;
+  if (!request.wait || parts_.attempts.waiter(request.attempt, &Waiter::asks_last)) return false;
   const bool may_hear = parts_.listener->may_hear();
   // A waiter in a queue must be notified when its turn comes. If no waiter can, all look by time.
   if (parts_.settings.fair) return parts_.listener->listens() || !may_hear;

@@ -62,7 +62,7 @@ void Events::notified(const std::string& payload) {
   for (const auto& operation : parts_.attempts.waiting(name, bytes_of(first))) {
     const Mode mode = operation->request().mode;
     if ((mode == Mode::once) != key || (mode == Mode::permit) != permit) continue;
-    if (parts_.attempts.told(operation->request().attempt)) parts_.ask(operation);
+    if (parts_.attempts.waiter(operation->request().attempt, &Waiter::tell)) parts_.ask(operation);
   }
 }
 

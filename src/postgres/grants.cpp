@@ -68,7 +68,7 @@ void Grants::not_granted(const Call& call, const Answer& answer) {
   if (call.kind != Call::Kind::acquire) {
     return locked ? parts_.again_soon(call) : ended(operation, answer);
   }
-  const bool wait = request.wait && !parts_.attempts.asks_last(request.attempt);
+  const bool wait = request.wait && !parts_.attempts.waiter(request.attempt, &Waiter::asks_last);
   const bool ends = answer.kind == Answer::Kind::told || answer.kind == Answer::Kind::differs;
   if (wait && !ends) return waits(call, answer);
   // It may be a lost request of its own that has the row, and waits for its commit.
@@ -127,14 +127,16 @@ void Grants::waits(const Call& call, const Answer& answer) {
   const AttemptId& attempt = operation.request().attempt;
   if (operation.done()) return parts_.exchange->over(attempt);
   operation.queued(answer.holder);
-  if (parts_.attempts.told_meanwhile(attempt)) return parts_.ask(call.shared_acquisition());
+  if (parts_.attempts.waiter(attempt, &Waiter::is_told_meanwhile))
+    return parts_.ask(call.shared_acquisition());
   parts_.listener->open(attempt);
   const bool told = answer.kind == Answer::Kind::held && parts_.listener->listens();
   using enum Waiter::InVain;
   const bool row_locked = answer.kind == Answer::Kind::locked;
-  const unsigned in_vain = parts_.attempts.looked_in_vain(attempt, told         ? told_later
-                                                                   : row_locked ? locked
-                                                                                : held);
+  const unsigned in_vain = parts_.attempts.waiter(attempt, &Waiter::look_in_vain,
+                                                  told         ? told_later
+                                                  : row_locked ? locked
+                                                               : held);
   Instant when = told ? never : parts_.now() + next_look(in_vain);
   if (answer.kind == Answer::Kind::held && answer.left < core::fallback_period) {
     when = std::min(when, call.asked + answer.left + after_the_end);

@@ -50,7 +50,8 @@ void Listener::came_up() {
   // No notification came while it did not listen.
   for (const auto& operation : parts_.attempts.undecided()) {
     const Acquisition::Request& request = operation->request();
-    if (request.wait && parts_.attempts.told(request.attempt)) parts_.ask(operation);
+    if (request.wait && parts_.attempts.waiter(request.attempt, &Waiter::tell))
+      parts_.ask(operation);
   }
 }
 

@@ -48,7 +48,8 @@ void Yields::released(const Call& release, ReleaseOutcome outcome, bool others) 
       others || outcome == ReleaseOutcome::freed || outcome == ReleaseOutcome::lapsed;
   if (looked && is_lock(hold.mode)) contested_.freed(hold.name, others);
   const std::shared_ptr<Acquisition>& operation = release.releasing().successor();
-  if (!operation || !parts_.attempts.gives_way(operation->request().attempt)) return;
+  if (!operation || !parts_.attempts.waiter(operation->request().attempt, &Waiter::gives_way))
+    return;
   const bool locked = outcome == ReleaseOutcome::locked;
   if (!others && !locked) return parts_.ask(operation);
   // The server has answered, and it is the turn of others. A caller whose time ends now has met

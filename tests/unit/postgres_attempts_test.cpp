@@ -108,10 +108,10 @@ TEST_F(PostgresAttempts, AreCancelledAtTheServerIfARequestWasLost) {
 // A caller whose time ends while its attempt gives way: it asks once, and is taken back as usual.
 TEST_F(PostgresAttempts, ThatGaveWayUntilTheirEndAskOnce) {
   ASSERT_TRUE(attempts_.give_way(one_));
-  EXPECT_TRUE(attempts_.gives_way(id_));
-  EXPECT_FALSE(attempts_.told(id_));
+  EXPECT_TRUE(attempts_.waiter(id_, &Waiter::gives_way));
+  EXPECT_FALSE(attempts_.waiter(id_, &Waiter::tell));
   EXPECT_TRUE(attempts_.may_ask_last(id_));
-  EXPECT_TRUE(attempts_.asks_last(id_));
+  EXPECT_TRUE(attempts_.waiter(id_, &Waiter::asks_last));
   EXPECT_TRUE(attempts_.any_taken_back()) << "close() waits for the answer";
   EXPECT_FALSE(attempts_.may_ask_last(id_));
   ASSERT_TRUE(attempts_.asked(id_));
