@@ -104,10 +104,14 @@ struct Call : remote::Call {
   /// A call about an attempt, or one that ends a hold.
   [[nodiscard]] static Call of(remote::Purpose why, std::shared_ptr<Operation> operation,
                                Instant now = {}) {
-    const bool takes = why == remote::Purpose::take;
-    if (remote::is_release(why)) return with(why, made(Kind::release, std::move(operation), now));
-    const core::Nanos lease = static_cast<Acquisition&>(*operation).request().lease;
-    return with(why, made(takes ? Kind::acquire : Kind::cancel, std::move(operation), now, lease));
+    using remote::Purpose;
+    const bool frees = remote::is_release(why);
+    const Kind kind = frees ? Kind::release : why == Purpose::take ? Kind::acquire : Kind::cancel;
+    const core::Nanos lease =
+        frees ? no_lease : static_cast<const Acquisition&>(*operation).request().lease;
+    Call call = made(kind, std::move(operation), now, lease);
+    call.why = why;
+    return call;
   }
   [[nodiscard]] static Call renew(std::shared_ptr<Renewal> of, Instant now = {}) {
     const core::Nanos shortest = remote::shortest_lease(*of);
@@ -182,10 +186,6 @@ struct Call : remote::Call {
   }
 
  private:
-  [[nodiscard]] static Call with(remote::Purpose why, Call call) {
-    call.why = why;
-    return call;
-  }
   [[nodiscard]] static remote::Purpose purpose_of(Kind kind) noexcept {
     using enum remote::Purpose;
     switch (kind) {
