@@ -22,14 +22,6 @@ void ClusterInboxes::opened(Server& server) {
   }
 }
 
-bool ClusterInboxes::says(Server& server, bool begins, const std::string& name) const {
-  return server.inbox().say([&](std::string& bytes) {
-    const std::string inbox = server.inbox().channel();
-    begins ? parts_.requests.subscribe_to(bytes, inbox, name)
-           : parts_.requests.unsubscribe_from(bytes, inbox, name);
-  });
-}
-
 bool ClusterInboxes::takes_message(Server& server, const Reply& message) {
   const std::string& kind = message.items[0].text;
   const std::string& channel = message.items[1].text;

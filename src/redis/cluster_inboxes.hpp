@@ -23,7 +23,6 @@ class ClusterInboxes {
   /// confirmed the subscription.
   void waits(Server& server, const Acquisition::Request& request);
   void opened(Server& server);
-  [[nodiscard]] bool says(Server& server, bool begins, const std::string& name) const;
   /// @return true if it was about a subscription.
   [[nodiscard]] bool takes_message(Server& server, const Reply& message);
   /// Finds out by which clock a push has its times.

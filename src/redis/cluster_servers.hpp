@@ -71,9 +71,6 @@ class ClusterServers final : public Topology, public Exchange::Routes {
     inboxes_.waits(server, request);
   }
   void listens(Server& server) override { inboxes_.opened(server); }
-  [[nodiscard]] bool says(Server& server, bool begins, const std::string& name) override {
-    return inboxes_.says(server, begins, name);
-  }
   [[nodiscard]] bool takes_message(Server& server, const Reply& message) override {
     return inboxes_.takes_message(server, message);
   }

@@ -36,9 +36,6 @@ class Events final : public Server::User {
   void lost_commands(Server& server, const Failure& why, bool final, bool was_up,
                      std::list<Call> unanswered) override;
   void lost_inbox(Server& server, const Failure& why, bool final) override;
-  bool says(Server& server, bool begins, const std::string& name) override {
-    return parts_.topology->says(server, begins, name);
-  }
 
  private:
   Parts& parts_;

@@ -234,7 +234,7 @@ void Grants::end_what_it_held(const Acquisition::Request& request, std::uint64_t
 void Grants::probe_inbox(Server& server) {
   if (!server.inbox().begins_probe(parts_.now())) return;
   const auto subscribe = [&](std::string& bytes) {
-    parts_.requests.subscribe(bytes, server.inbox().channel());
+    Requests::subscribe(bytes, server.inbox().channel());
   };
   if (base::mutant("redis.inbox_is_not_probed") || !server.inbox().say(subscribe))
     server.inbox().state().end_probe();

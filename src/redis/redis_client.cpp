@@ -47,7 +47,6 @@ RedisClient::RedisClient(const Settings& settings, const remote::Tls* tls, Host&
   redisson = std::make_unique<RedissonSide>(RedissonSide::Parts{
       .host = host,
       .server = server,
-      .requests = requests,
       .attempts = attempts,
       .ask = [this](const auto& operation) { exchange.ask(operation); },
       .inspect =

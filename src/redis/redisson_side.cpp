@@ -4,6 +4,7 @@
 #include "base/mutant.hpp"
 #include "base/one_by_one.hpp"
 #include "core/figures.hpp"
+#include "redis/requests.hpp"
 
 #include <chrono>
 #include <exception>
@@ -55,8 +56,7 @@ RedissonSide::RedissonSide(Parts parts)
 // what is wanted by then.
 bool RedissonSide::subscribe(bool begins, const std::string& channel) {
   return parts_.server.inbox().say([&](std::string& bytes) {
-    begins ? parts_.requests.subscribe(bytes, channel)
-           : parts_.requests.unsubscribe(bytes, channel);
+    begins ? Requests::subscribe(bytes, channel) : Requests::unsubscribe(bytes, channel);
   });
 }
 

@@ -6,7 +6,6 @@
 
 #include "redis/attempts.hpp"
 #include "redis/hearing.hpp"
-#include "redis/requests.hpp"
 #include "redis/server.hpp"
 #include "remote/timer.hpp"
 
@@ -28,7 +27,6 @@ class RedissonSide {
   struct Parts {
     Host& host;
     Server& server;
-    const Requests& requests;
     Attempts& attempts;
     std::function<void(const std::shared_ptr<Acquisition>&)> ask;
     std::function<void(std::shared_ptr<Inspection>)> inspect;

@@ -163,11 +163,11 @@ std::string cluster_text(const Script& script) {
 
 Requests::Requests(const Settings& settings) : settings_(settings) {}
 
-void Requests::subscribe(std::string& out, std::string_view channel) const {
+void Requests::subscribe(std::string& out, std::string_view channel) {
   append_command(out, std::array<std::string_view, 2>{"SUBSCRIBE", channel});
 }
 
-void Requests::unsubscribe(std::string& out, std::string_view channel) const {
+void Requests::unsubscribe(std::string& out, std::string_view channel) {
   append_command(out, std::array<std::string_view, 2>{"UNSUBSCRIBE", channel});
 }
 
@@ -179,12 +179,11 @@ void Requests::asking(std::string& out) {
   append_command(out, std::array<std::string_view, 1>{"ASKING"});
 }
 
-void Requests::subscribe_to(std::string& out, std::string_view inbox, std::string_view name) const {
+void Requests::subscribe_to(std::string& out, std::string_view inbox, std::string_view name) {
   append_command(out, std::array<std::string_view, 2>{"SSUBSCRIBE", lock_key(inbox, name)});
 }
 
-void Requests::unsubscribe_from(std::string& out, std::string_view inbox,
-                                std::string_view name) const {
+void Requests::unsubscribe_from(std::string& out, std::string_view inbox, std::string_view name) {
   append_command(out, std::array<std::string_view, 2>{"SUNSUBSCRIBE", lock_key(inbox, name)});
 }
 

@@ -75,12 +75,12 @@ class Requests {
   /// Before a call that was redirected for once.
   static void asking(std::string& out);
 
-  void subscribe(std::string& out, std::string_view channel) const;
-  void unsubscribe(std::string& out, std::string_view channel) const;
+  static void subscribe(std::string& out, std::string_view channel);
+  static void unsubscribe(std::string& out, std::string_view channel);
 
   /// The same in a cluster of the inbox for a name, which lies in its slot.
-  void subscribe_to(std::string& out, std::string_view inbox, std::string_view name) const;
-  void unsubscribe_from(std::string& out, std::string_view inbox, std::string_view name) const;
+  static void subscribe_to(std::string& out, std::string_view inbox, std::string_view name);
+  static void unsubscribe_from(std::string& out, std::string_view inbox, std::string_view name);
   /// @return the inbox of a client.
   [[nodiscard]] std::string inbox(const AttemptId& of_client) const;
   /// @return why a name cannot be a lock's here; none = it can.

@@ -4,6 +4,7 @@
 
 #include "base/farewell.hpp"
 #include "base/one_by_one.hpp"
+#include "redis/requests.hpp"
 #include "remote/outbox.hpp"
 
 #include <utility>
@@ -27,7 +28,10 @@ Server::Server(Host& host, const Settings& settings, const remote::Tls* tls, Sha
           },
           settings.is_cluster()
               ? std::make_unique<Listening>([this](bool begins, const std::string& name) {
-                  return user_.says(*this, begins, name);
+                  return inbox_.say([&](std::string& bytes) {
+                    begins ? Requests::subscribe_to(bytes, inbox_.channel(), name)
+                           : Requests::unsubscribe_from(bytes, inbox_.channel(), name);
+                  });
                 })
               : nullptr),
       watch_(host, settings, tls, sentinels_.get(), commands_,

@@ -52,8 +52,6 @@ class ServerUser {
   virtual void lost_commands(Server& server, const Failure& why, bool final, bool was_up,
                              std::list<Call> unanswered) = 0;
   virtual void lost_inbox(Server& server, const Failure& why, bool final) = 0;
-  /// The inbox is to listen for a name, or not any more. @return false: that cannot be said
-  virtual bool says(Server& server, bool begins, const std::string& name) = 0;
 };
 
 /// The two connections have to lead to the same server, started once: see InboxConnection.

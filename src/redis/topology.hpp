@@ -68,11 +68,6 @@ class Topology {
   virtual void waits(Server& /*server*/, const Acquisition::Request& /*request*/) {}
   /// The inbox of that server is there.
   virtual void listens(Server& server) = 0;
-  /// The inbox is to listen for a name, or not any more. @return false: that cannot be said
-  [[nodiscard]] virtual bool says(Server& /*server*/, bool /*begins*/,
-                                  const std::string& /*name*/) {
-    return false;
-  }
   /// @return true if it was about a subscription of this.
   [[nodiscard]] virtual bool takes_message(Server& /*server*/, const Reply& /*message*/) {
     return false;

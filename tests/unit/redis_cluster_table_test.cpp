@@ -30,9 +30,6 @@ class Nobody final : public Server::User {
   void lost_commands(Server& /*server*/, const Failure& /*why*/, bool /*final*/, bool /*was_up*/,
                      std::list<Call> /*unanswered*/) override {}
   void lost_inbox(Server& /*server*/, const Failure& /*why*/, bool /*final*/) override {}
-  bool says(Server& /*server*/, bool /*begins*/, const std::string& /*name*/) override {
-    return true;
-  }
 };
 
 base::Address address(std::size_t number) {

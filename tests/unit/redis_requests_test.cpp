@@ -341,9 +341,9 @@ TEST_F(RedisRequestsTest, KeysAreRenewedWithLocks) {
 TEST_F(RedisRequestsTest, Inboxes) {
   EXPECT_EQ(requests_.inbox(attempt), "m:inbox:" + client);
   EXPECT_EQ(requests_.inbox(next_attempt), requests_.inbox(attempt));
-  EXPECT_THAT(words_of([&](auto& out) { requests_.subscribe(out, "c d"); }),
+  EXPECT_THAT(words_of([&](auto& out) { Requests::subscribe(out, "c d"); }),
               ElementsAre("SUBSCRIBE", "c d"));
-  EXPECT_THAT(words_of([&](auto& out) { requests_.unsubscribe(out, "c d"); }),
+  EXPECT_THAT(words_of([&](auto& out) { Requests::unsubscribe(out, "c d"); }),
               ElementsAre("UNSUBSCRIBE", "c d"));
 }
 
