@@ -187,7 +187,7 @@ void Answers::release(Server& server, const Call& call) {
   // Its successor may be noted as the holder by now, and is to know.
   base::OneByOne each;
   if (RedissonSide* const beside = parts_.redisson_of(release.hold().mode)) {
-    each([&] { beside->stop_holding(release.hold()); });
+    each([&] { beside->hearing().stop_holding(release.hold()); });
   }
   if (answer.successor && release.successor()) {
     each([&] { grants_.answered(server, release.successor(), call.asked, *answer.successor); });

@@ -144,7 +144,7 @@ void CallWriter::write_acquire(const Server& server, std::string& bytes, Passage
     parts_.requests.begin(bytes, passage, request, wait,
                           parts_.attempts.conclusion_of(request.attempt));
   } else {
-    const bool hears = parts_.redisson != nullptr && parts_.redisson->waits(request.name);
+    const bool hears = parts_.redisson != nullptr && parts_.redisson->hearing().waits(request.name);
     parts_.requests.acquire(bytes, passage, request, wait, hears);
   }
 }
@@ -175,7 +175,7 @@ void CallWriter::write_release(const Server& server, std::string& bytes, Passage
   passage.void_after = call.written.void_time.after;
   // Its own short hold is over before it has stopped to listen.
   RedissonSide* const redisson = parts_.redisson_of(hold.mode);
-  passage.heard = redisson != nullptr && redisson->is_still_counted(hold.name);
+  passage.heard = redisson != nullptr && redisson->hearing().is_still_counted(hold.name);
   parts_.requests.release(
       bytes, passage, hold, call.written.goes_on ? &next->request() : nullptr,
       call.written.goes_on && next->request().wait && parts_.topology->may_wait(server));

@@ -100,7 +100,7 @@ void Grants::ended(Acquisition& operation, const Answer& answer) {
   operation.busy(answer.holder());
   parts_.exchange->over(request.attempt);
   if (RedissonSide* const beside = parts_.redisson_of(request.mode)) {
-    beside->stop_waiting(request.name);
+    beside->hearing().stop_waiting(request.name);
   }
 }
 
@@ -115,7 +115,7 @@ void Grants::tell_granted(Acquisition& operation, const Grant& grant, std::uint6
   const bool holds = remote::complete(*parts_.exchange, parts_.attempts, operation, grant, noted);
   RedissonSide* const beside = parts_.redisson_of(request.mode);
   if (beside == nullptr) return;
-  beside->stop_waiting(request.name);
+  beside->hearing().stop_waiting(request.name);
   if (holds) begins_to_hold(request, grant.number);
 }
 
@@ -211,7 +211,7 @@ void Grants::tell_believed(const std::shared_ptr<Acquisition>& operation, const 
     holds = remote::complete(*parts_.exchange, parts_.attempts, *operation, grant, grant.number);
   });
   if (beside != nullptr && holds) each([&] { begins_to_hold(request, grant.number); });
-  if (beside != nullptr) each([&] { beside->stop_waiting(request.name); });
+  if (beside != nullptr) each([&] { beside->hearing().stop_waiting(request.name); });
   parts_.exchange->look(request.attempt);
   each.finish();
 }

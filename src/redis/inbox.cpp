@@ -42,7 +42,7 @@ void Inbox::subscribed(Server& server, const std::string& kind, const std::strin
   } else if (parts_.redisson == nullptr) {
     return;
   } else if (kind == "unsubscribe") {
-    parts_.redisson->ended(channel);
+    parts_.redisson->hearing().ended(channel);
   } else {
     // What was said before it listened was told to nobody; and only by asking once more the server
     // learns that it is one of ours who listens.
@@ -91,7 +91,7 @@ void Inbox::taken(const Push& push) {
 // A client that may not listen may still take a lock that is free. So the server answers first: an
 // attempt that would have to wait fails by its answer, with the reason why there is no inbox.
 void Inbox::lost(const Server& server, bool final) {
-  if (parts_.redisson != nullptr) parts_.redisson->forget();
+  if (parts_.redisson != nullptr) parts_.redisson->hearing().forget();
   if (!final) return;
   base::OneByOne each;
   for (const auto& operation : parts_.attempts.undecided()) {

@@ -91,7 +91,7 @@ void RedisBackend::release(const std::shared_ptr<Release>& operation) {
     client_->attempts.give_up_release(operation->hold());
   }
   // Who begins to listen for it while the release is on its way is a waiter of Redisson's to that.
-  if (parts().redisson != nullptr) parts().redisson->leaves(operation->hold());
+  if (parts().redisson != nullptr) client_->attempts.leave(operation->hold());
   client_->exchange.submit(Call::of(remote::Purpose::release, operation));
 }
 

@@ -36,26 +36,13 @@ class RedissonSide {
 
   /// It waits in the queue. @param first no other attempt of ours is in front of it
   void queued(const Acquisition& operation, bool first);
-  /// No attempt of this client waits for that name any more.
-  void stop_waiting(const std::string& name) { hearing_.stop_waiting(name); }
   /// @return true if the next look is earlier than before: a thread that polls has to know
   [[nodiscard]] bool began_to_hold(const Acquisition::Request& request, std::uint64_t number);
-  /// Its release is on its way. @see AttemptCourse::leave()
-  void leaves(const HoldId& hold) { parts_.attempts.leave(hold); }
-  void stop_holding(const HoldId& hold) { hearing_.stop_holding(hold); }
 
   /// A message came on that channel, or its subscription began.
   void heard_of(const std::string& channel);
-  /// The server ended a subscription.
-  void ended(const std::string& channel) { hearing_.ended(channel); }
-  /// The inbox broke.
-  void forget() { hearing_.forget(); }
-
-  /// As the members of Hearing.
-  [[nodiscard]] bool waits(const std::string& name) const { return hearing_.waits(name); }
-  [[nodiscard]] bool is_still_counted(const std::string& name) const {
-    return hearing_.is_still_counted(name);
-  }
+  /// The channels that the client hears, and the reasons.
+  [[nodiscard]] Hearing& hearing() noexcept { return hearing_; }
 
   /// @return when `look()` has to be called; `never` = there is no hold.
   [[nodiscard]] Instant due() const noexcept { return looks_.next(); }
