@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One owner's hold of a name, and what stays of it after a loss.
+// One owner's hold of a name.
 #pragma once
 
 #include <mortise/operation.hpp>
@@ -57,37 +57,6 @@ struct Hold {
             .owned_since = since,
             .terms = std::move(its_terms),
             .lease = lease};
-  }
-};
-
-/// A hold that ended without its owner's unlock, until the owner has unlocked it as often as it
-/// locked it: a stop_token asked for only now must be one that has fired already.
-struct LostHold {
-  Owner owner;
-  std::size_t depth = 0;
-  Token token;
-  std::stop_source lost;  ///< without a state until the owner asks for it
-  std::uint32_t guards = 0;
-  Mode mode = Mode::exclusive;
-
-  /// @param part of the owner's hold
-  template <class HoldOrPart>
-  LostHold(const HoldOrPart& part, Token its_token, Mode its_mode) noexcept
-      : owner(part.owner),
-        depth(part.depth),
-        token(its_token),
-        lost(part.notice ? part.notice->lost : std::stop_source(std::nostopstate)),
-        guards(part.guards),
-        mode(its_mode) {}
-
-  /// @return a token whose stop is requested, or is about to be by the notifier.
-  [[nodiscard]] std::stop_token stopped() {
-    if (!lost.stop_possible()) {
-      // It has no callback yet.
-      lost = std::stop_source();
-      lost.request_stop();
-    }
-    return lost.get_token();
   }
 };
 

@@ -24,7 +24,8 @@ NameState::Entry NameState::enter(Waiter& waiter, bool may_wait, Instant now,
   const Entry entry = shared ? enter_shared(waiter, now, turn) : Entry::wait;
   if (entry == Entry::reentered || entry == Entry::joined) return entry;
   // The owner believes that it holds the name: it must unlock before it may try again.
-  if (has_lost(waiter.owner) && !base::mutant("core.lost_hold_is_reentered")) return Entry::lost;
+  if (lost_.has_any_of(waiter.owner) && !base::mutant("core.lost_hold_is_reentered"))
+    return Entry::lost;
   if (!shared && sharers_ && sharers_->find(waiter.owner) != nullptr) return Entry::upgrade;
   // Not while a release is about to leave: a request that overtook it would find our own hold.
   const bool idle = !hold_ && !sharers_ && releasing_ == 0 && queue_.empty();
@@ -49,10 +50,7 @@ std::unique_ptr<Sharers> NameState::expect_grant(Mode mode) {
 }
 
 void NameState::make_room(std::size_t owners) {
-  const std::size_t live = (hold_ ? 1 : 0) + (sharers_ ? sharers_->all().size() : 0);
-  const std::size_t most = lost_.size() + live + owners;
-  // Not by one for each reader: that would move all of them each time.
-  if (most > lost_.capacity()) lost_.reserve(std::max(most, 2 * lost_.capacity()));
+  lost_.make_room(owners + (hold_ ? 1 : 0) + (sharers_ ? sharers_->all().size() : 0));
 }
 
 void NameState::granted(Waiter& requester, Hold&& hold, std::unique_ptr<Sharers> room) {
@@ -119,7 +117,9 @@ bool NameState::may_pass(Instant now, const TurnLimits& turn) const {
 
 NameState::Departure NameState::unlock(Owner owner, Instant now, const TurnLimits& turn,
                                        Mode mode) {
-  if (held_by(owner, mode) == nullptr) return unlock_lost(owner, mode);
+  if (held_by(owner, mode) == nullptr) {
+    return {.exit = lost_.unlock(owner, mode) ? Exit::was_lost : Exit::not_owner};
+  }
   if (mode == Mode::shared) return unlock_shared(owner);
   if (--hold_->depth > 0 && !base::mutant("core.inner_unlock_frees")) return {.exit = Exit::nested};
   return may_pass(now, turn) ? pass(now) : end_hold(now);
@@ -134,13 +134,6 @@ NameState::Departure NameState::pass(Instant now) {
   if (!base::mutant("core.token_stays_at_a_hand_over")) ++passed.passes;
   departure.ended = std::exchange(*hold_, std::move(passed));
   return departure;
-}
-
-NameState::Departure NameState::unlock_lost(Owner owner, Mode mode) {
-  LostHold* const lost = lost_hold(owner, mode);
-  if (lost == nullptr) return {};
-  if (--lost->depth == 0) std::erase_if(lost_, [&](const LostHold& l) { return &l == lost; });
-  return {.exit = Exit::was_lost};
 }
 
 NameState::Departure NameState::end_hold(Instant now) {
@@ -171,51 +164,30 @@ std::optional<NameState::Loss> NameState::lose(std::uint64_t generation, bool se
   hold_.reset();
   loss->ended.lease.refused();
   // `expect_grant()` made room for it: a loss needs no memory.
-  lost_.emplace_back(loss->ended, loss->ended.token(), Mode::exclusive);
+  lost_.add(loss->ended, loss->ended.token(), Mode::exclusive);
   if (sent_first) ++releasing_;
   loss->next = choose_requester();
   return loss;
 }
 
-std::uint32_t* NameState::guards_of(Owner owner, Mode mode) noexcept {
+void NameState::change_guards(Owner owner, int by, Mode mode) noexcept {
+  std::uint32_t* guards = nullptr;
   if (Hold* const hold = held_by(owner, mode)) {
-    return mode == Mode::shared ? &sharers_->find(owner)->guards : &hold->guards;
+    guards = mode == Mode::shared ? &sharers_->find(owner)->guards : &hold->guards;
+  } else if (LostHold* const lost = lost_.find(owner, mode)) {
+    guards = &lost->guards;
   }
-  LostHold* const lost = lost_hold(owner, mode);
-  return lost != nullptr ? &lost->guards : nullptr;
-}
-
-void NameState::guard_comes(Owner owner, Mode mode) noexcept {
-  if (std::uint32_t* const guards = guards_of(owner, mode)) ++*guards;
-}
-
-void NameState::guard_leaves(Owner owner, Mode mode) noexcept {
-  // None where somebody has unlocked behind its back.
-  std::uint32_t* const guards = guards_of(owner, mode);
-  if (guards != nullptr && *guards > 0) --*guards;
+  if (guards == nullptr) return;
+  if (by > 0) {
+    ++*guards;
+  } else if (*guards > 0) {  // 0 if another caller has unlocked for the guard's owner
+    --*guards;
+  }
 }
 
 Hold* NameState::held_by(Owner owner, Mode mode) noexcept {
   if (mode != Mode::shared) return hold_ && hold_->owner == owner ? &*hold_ : nullptr;
   return sharers_ && sharers_->find(owner) != nullptr ? &sharers_->hold() : nullptr;
-}
-
-LostHold* NameState::lost_hold(Owner owner, Mode mode) noexcept {
-  const auto found = std::find_if(lost_.begin(), lost_.end(), [&](const LostHold& l) {
-    return l.owner == owner && (l.mode == Mode::shared) == (mode == Mode::shared);
-  });
-  return found == lost_.end() ? nullptr : &*found;
-}
-
-bool NameState::has_lost(Owner owner) const noexcept {
-  return std::any_of(lost_.begin(), lost_.end(),
-                     [&](const LostHold& l) { return l.owner == owner; });
-}
-
-bool NameState::remembers_losses(Mode mode) const noexcept {
-  return std::any_of(lost_.begin(), lost_.end(), [&](const LostHold& l) {
-    return (l.mode == Mode::shared) == (mode == Mode::shared);
-  });
 }
 
 }  // namespace mortise::core

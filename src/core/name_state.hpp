@@ -4,13 +4,13 @@
 #pragma once
 
 #include "core/hold.hpp"
+#include "core/lost_holds.hpp"
 #include "core/sharers.hpp"
 #include "core/waiter.hpp"
 
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <vector>
 
 namespace mortise::core {
 
@@ -95,28 +95,20 @@ class NameState {
   /// The first part of the shared hold whose time is up ended without an unlock; others go on.
   Loss lose_part(Instant now) noexcept;
 
-  /// The hold that is nobody else's.
-  [[nodiscard]] Hold* live() noexcept { return hold_ ? &*hold_ : nullptr; }
-  [[nodiscard]] const Hold* live() const noexcept { return hold_ ? &*hold_ : nullptr; }
   /// The readers' hold.
   [[nodiscard]] Sharers* sharers() const noexcept { return sharers_.get(); }
-  /// @return the live hold of that mode.
-  [[nodiscard]] Hold* live(Mode mode) noexcept {
-    if (mode != Mode::shared) return live();
+  /// @return the live hold of that mode: of the readers together, or of one owner alone.
+  [[nodiscard]] Hold* live(Mode mode = Mode::exclusive) noexcept {
+    if (mode != Mode::shared) return hold_ ? &*hold_ : nullptr;
     return sharers_ ? &sharers_->hold() : nullptr;
   }
   /// @return the same, where the owner has it, or a part in it.
   [[nodiscard]] Hold* held_by(Owner owner, Mode mode) noexcept;
-  [[nodiscard]] LostHold* lost_hold(Owner owner, Mode mode = Mode::exclusive) noexcept;
-  /// One `Guard` more, or one less, has the hold of that owner, or its part in it.
-  void guard_comes(Owner owner, Mode mode = Mode::exclusive) noexcept;
-  void guard_leaves(Owner owner, Mode mode = Mode::exclusive) noexcept;
-  /// Forgets those holds that were lost, and that nobody can unlock.
-  template <class Ownerless>
-  void forget_losses(Ownerless ownerless) noexcept {
-    std::erase_if(lost_, ownerless);
-  }
-  [[nodiscard]] bool remembers_losses(Mode mode = Mode::exclusive) const noexcept;
+  /// The holds that their owners lost, and still have to unlock.
+  [[nodiscard]] LostHolds& lost() noexcept { return lost_; }
+  /// The hold of that owner, or its part in it, has one `Guard` more or one less.
+  /// @param by 1 or -1
+  void change_guards(Owner owner, int by, Mode mode = Mode::exclusive) noexcept;
   [[nodiscard]] const WaitQueue& queue() const noexcept { return queue_; }
   [[nodiscard]] Waiter* requester() const noexcept { return requester_; }
   /// @return of a semaphore: how many permits those ask for who hold or wait; 0 = nobody does.
@@ -131,23 +123,20 @@ class NameState {
   [[nodiscard]] bool may_pass(Instant now, const TurnLimits& turn) const;
   Departure pass(Instant now);
   Departure end_hold(Instant now);
-  Departure unlock_lost(Owner owner, Mode mode);
   Departure unlock_shared(Owner owner);
   Loss lose_shared(bool sent_first) noexcept;
   [[nodiscard]] Waiter* successor() const noexcept;
-  [[nodiscard]] bool has_lost(Owner owner) const noexcept;
   void make_room(std::size_t owners);
   Waiter* choose_requester();
   void begin_requesting(Waiter& waiter) noexcept;
   [[nodiscard]] Waiter* beside_its_own_hold() const noexcept;
-  [[nodiscard]] std::uint32_t* guards_of(Owner owner, Mode mode) noexcept;
 
   std::optional<Hold> hold_;
   std::unique_ptr<Sharers> sharers_;  // null: no reader
   Waiter* requester_ = nullptr;
   std::uint32_t releasing_ = 0;  // releases that have yet to leave
   WaitQueue queue_;
-  std::vector<LostHold> lost_;
+  LostHolds lost_;
 };
 
 }  // namespace mortise::core

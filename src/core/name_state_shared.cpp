@@ -16,7 +16,7 @@ NameState::Entry NameState::enter_shared(const Waiter& waiter, Instant now,
     ++own->depth;
     return Entry::reentered;
   }
-  if (has_lost(waiter.owner)) return Entry::wait;
+  if (lost_.has_any_of(waiter.owner)) return Entry::wait;
   // Its own hold keeps the name from everybody else, so nobody who waits is overtaken.
   if (hold_) return hold_->owner == waiter.owner ? Entry::ask : Entry::wait;
   const bool in_order = queue_.empty() || base::mutant("core.joins_before_a_writer");
@@ -75,7 +75,7 @@ NameState::Loss NameState::lose_shared(bool sent_first) noexcept {
   loss.ended.lease.refused();
   // There is room for each of them since it joined: a loss needs no memory.
   for (const Sharer* const sharer : loss.sharers.list()) {
-    lost_.emplace_back(*sharer, loss.ended.token(), Mode::shared);
+    lost_.add(*sharer, loss.ended.token(), Mode::shared);
     if (base::mutant("core.one_sharer_learns_the_loss")) break;
   }
   if (sent_first) ++releasing_;
@@ -88,7 +88,7 @@ NameState::Loss NameState::lose_part(Instant now) noexcept {
   Sharer* part = sharers_->all().front();
   while (now < part->until) part = part->place.after;
   Loss loss{.ended = part_of(sharers_->hold(), *part)};
-  lost_.emplace_back(*part, loss.ended.token(), Mode::shared);
+  lost_.add(*part, loss.ended.token(), Mode::shared);
   loss.ended.notice = std::move(sharers_->leave(*part)->notice);
   return loss;
 }

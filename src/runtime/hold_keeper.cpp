@@ -60,11 +60,11 @@ void HoldKeeper::begin_locked(const core::Lease& lease) {
 }
 
 void HoldKeeper::forget_the_dead_locked() noexcept {
-  slot_.state.forget_losses([](const core::LostHold& lost) { return ownerless(lost); });
+  slot_.state.lost().forget_if([](const core::LostHold& lost) { return ownerless(lost); });
 }
 
 void HoldKeeper::unpin_if_idle_locked(Aftermath& after) noexcept {
-  const bool idle = live_locked() == nullptr && !slot_.state.remembers_losses(mode_);
+  const bool idle = live_locked() == nullptr && !slot_.state.lost().has_any_of(mode_);
   // Not what was given up before in the same step: it must not go under the mutex.
   if (idle && pin_) after.unpinned = std::move(pin_);
 }
@@ -98,7 +98,7 @@ void HoldKeeper::set_locked(Instant due, core::Nanos early) {
 void HoldKeeper::rest_locked(Instant now, Aftermath& after) {
   forget_the_dead_locked();
   unpin_if_idle_locked(after);
-  if (!slot_.state.remembers_losses(mode_)) return disarm_locked();
+  if (!slot_.state.lost().has_any_of(mode_)) return disarm_locked();
   set_locked(now + core::pause_of_looks_at_losses, core::pause_of_looks_at_losses / 2);
 }
 

@@ -16,7 +16,7 @@ namespace {
 Token token_locked(Slot& slot, Owner owner, Mode mode) noexcept {
   const core::Hold* const live = slot.state.held_by(owner, mode);
   if (live != nullptr) return live->token();
-  const core::LostHold* const lost = slot.state.lost_hold(owner, mode);
+  const core::LostHold* const lost = slot.state.lost().find(owner, mode);
   return lost != nullptr ? lost->token : Token();
 }
 
@@ -28,7 +28,7 @@ std::stop_token lost_locked(Slot& slot, Owner owner, Mode mode) {
     if (!notice) notice = std::make_unique<LossTask>();
     return notice->lost.get_token();
   }
-  core::LostHold* const lost = slot.state.lost_hold(owner, mode);
+  core::LostHold* const lost = slot.state.lost().find(owner, mode);
   return lost != nullptr ? lost->stopped() : std::stop_token();
 }
 
@@ -42,7 +42,7 @@ std::size_t hold_count(Slot& slot, Owner owner, Mode mode) {
   if (live != nullptr) {
     return mode == Mode::shared ? slot.state.sharers()->find(owner)->depth : live->depth;
   }
-  const core::LostHold* const lost = slot.state.lost_hold(owner, mode);
+  const core::LostHold* const lost = slot.state.lost().find(owner, mode);
   return lost != nullptr ? lost->depth : 0;
 }
 
@@ -74,14 +74,14 @@ std::stop_token lost(Slot& slot, Owner owner, Mode mode) {
 Guarded guard(Slot& slot, Owner owner, Mode mode) {
   if (slot.client().forked()) return {};
   const Slot::Lock lock(slot.mutex);
-  slot.state.guard_comes(owner, mode);
+  slot.state.change_guards(owner, 1, mode);
   return {token_locked(slot, owner, mode), lost_locked(slot, owner, mode)};
 }
 
 void guarded(Slot& slot, Owner owner, Mode mode) noexcept {
   if (slot.client().forked()) return;
   const Slot::Lock lock(slot.mutex);
-  slot.state.guard_comes(owner, mode);
+  slot.state.change_guards(owner, 1, mode);
 }
 
 std::optional<Holder> local_holder(Slot& slot) {

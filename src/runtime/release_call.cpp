@@ -87,7 +87,7 @@ ReleaseCall::Action ReleaseCall::leave() noexcept {
     const Slot::Lock lock(slot_.mutex);
     HoldKeeper& keeper = slot_.keeper(what_.mode);
     if (!base::mutant("core.expired_hold_is_passed")) keeper.expire_locked(now, after);
-    if (what_.by == Unlocking::guard) slot_.state.guard_leaves(what_.owner, what_.mode);
+    if (what_.by == Unlocking::guard) slot_.state.change_guards(what_.owner, -1, what_.mode);
     const core::TurnLimits turn = slot_.key ? core::TurnLimits{.passes = 0} : client().turn();
     core::NameState::Departure left = slot_.state.unlock(what_.owner, now, turn, what_.mode);
     event.exit = left.exit;

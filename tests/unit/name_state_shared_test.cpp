@@ -341,20 +341,20 @@ TEST_F(NameStateShared, ALossIsRememberedForEachReader) {
   ASSERT_TRUE(loss);
   EXPECT_EQ(loss->sharers.list().size(), 2U);
   EXPECT_EQ(loss->next, &w);
-  EXPECT_EQ(state_.lost_hold(gone.owner, Mode::shared), nullptr);
+  EXPECT_EQ(state_.lost().find(gone.owner, Mode::shared), nullptr);
   for (const Waiter* const each : {&a, &b}) {
     Waiter tries = again(*each, shared_);
     EXPECT_EQ(enter(tries), Entry::lost);
     tries.terms = exclusive_;
     EXPECT_EQ(enter(tries), Entry::lost);
-    EXPECT_EQ(state_.lost_hold(each->owner, Mode::shared)->token, Token(7 * tokens_in_a_grant));
+    EXPECT_EQ(state_.lost().find(each->owner, Mode::shared)->token, Token(7 * tokens_in_a_grant));
   }
   EXPECT_EQ(leave(a).exit, Exit::was_lost);
   EXPECT_EQ(leave(a).exit, Exit::not_owner);
   EXPECT_EQ(leave(b).exit, Exit::was_lost);
-  EXPECT_TRUE(state_.remembers_losses(Mode::shared));
+  EXPECT_TRUE(state_.lost().has_any_of(Mode::shared));
   EXPECT_EQ(leave(b).exit, Exit::was_lost);
-  EXPECT_FALSE(state_.remembers_losses(Mode::shared));
+  EXPECT_FALSE(state_.lost().has_any_of(Mode::shared));
 }
 
 TEST_F(NameStateShared, ALostOwnersReaderStands) {

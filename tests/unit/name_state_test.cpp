@@ -170,7 +170,7 @@ TEST_F(NameStateTest, ALostHoldLeavesTheNameAndIsRemembered) {
   const auto loss = state_.lose(generation_, false);
   ASSERT_TRUE(loss.has_value());
   EXPECT_EQ(loss->next, &b);
-  EXPECT_EQ(state_.lost_hold(a.owner)->token, token);
+  EXPECT_EQ(state_.lost().find(a.owner)->token, token);
   EXPECT_EQ(state_.enter(again, true), Entry::lost);
   EXPECT_EQ(state_.unlock(a.owner, now_, turn_).exit, Exit::was_lost);
   EXPECT_EQ(state_.enter(again, true), Entry::lost) << "one unlock is owed still";
@@ -197,7 +197,7 @@ TEST_F(NameStateTest, EachOwnerLearnsItsOwnLossOnly) {
   loss->ended.notice->lost.request_stop();
   EXPECT_FALSE(of_a.stop_requested());
   EXPECT_TRUE(of_b.stop_requested());
-  EXPECT_TRUE(state_.lost_hold(b.owner)->stopped().stop_requested());
+  EXPECT_TRUE(state_.lost().find(b.owner)->stopped().stop_requested());
 }
 
 TEST_F(NameStateTest, TwoThreadsOfOneOwnerEnterTogether) {
@@ -218,30 +218,30 @@ TEST_F(NameStateTest, CountsTheGuardsOfAHoldAndOfALoss) {
   Waiter a = waiter();
   Waiter b = waiter();
   take(a);
-  state_.guard_comes(a.owner);
-  state_.guard_comes(a.owner);
-  state_.guard_comes(b.owner);
+  state_.change_guards(a.owner, 1);
+  state_.change_guards(a.owner, 1);
+  state_.change_guards(b.owner, 1);
   EXPECT_EQ(state_.live()->guards, 2U);
-  state_.guard_leaves(a.owner);
-  state_.guard_leaves(b.owner);
+  state_.change_guards(a.owner, -1);
+  state_.change_guards(b.owner, -1);
   EXPECT_EQ(state_.live()->guards, 1U);
   state_.expect_grant();
   ASSERT_TRUE(state_.lose(state_.live()->generation, false));
-  EXPECT_EQ(state_.lost_hold(a.owner)->guards, 1U);
-  state_.guard_leaves(a.owner);
-  state_.guard_leaves(a.owner);
-  EXPECT_EQ(state_.lost_hold(a.owner)->guards, 0U);
+  EXPECT_EQ(state_.lost().find(a.owner)->guards, 1U);
+  state_.change_guards(a.owner, -1);
+  state_.change_guards(a.owner, -1);
+  EXPECT_EQ(state_.lost().find(a.owner)->guards, 0U);
 }
 
 TEST_F(NameStateTest, TheNextOwnerHasNoGuardOfTheOneBefore) {
   Waiter a = waiter();
   Waiter b = waiter();
   take(a);
-  state_.guard_comes(a.owner);
+  state_.change_guards(a.owner, 1);
   ASSERT_EQ(state_.enter(b, true), Entry::wait);
   ASSERT_EQ(state_.unlock(a.owner, now_, turn_).exit, Exit::passed) << "behind the guard's back";
   EXPECT_EQ(state_.live()->guards, 0U);
-  state_.guard_leaves(a.owner);
+  state_.change_guards(a.owner, -1);
   EXPECT_EQ(state_.live()->guards, 0U);
 }
 
@@ -252,9 +252,9 @@ TEST_F(NameStateTest, ForgetsTheLossesThatItIsToldTo) {
   ASSERT_TRUE(state_.lose(generation_, false));
   take(b);
   ASSERT_TRUE(state_.lose(generation_, false));
-  state_.forget_losses([&](const LostHold& lost) { return lost.owner == a.owner; });
-  EXPECT_EQ(state_.lost_hold(a.owner), nullptr);
-  EXPECT_NE(state_.lost_hold(b.owner), nullptr);
+  state_.lost().forget_if([&](const LostHold& lost) { return lost.owner == a.owner; });
+  EXPECT_EQ(state_.lost().find(a.owner), nullptr);
+  EXPECT_NE(state_.lost().find(b.owner), nullptr);
   Waiter again{.owner = a.owner, .terms = terms_};
   EXPECT_EQ(state_.enter(again, false), Entry::ask);
 }
