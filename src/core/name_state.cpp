@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Who holds, who requests and who waits: each transition moves at most one waiter on, which it
-// returns for the caller to wake. What readers have more is in name_state_shared.cpp.
+// Who holds, who requests and who waits. A transition changes that; `serve()` finds the waiters
+// that can go on because of it.
 #include "core/name_state.hpp"
 
 #include "base/mutant.hpp"
 #include "core/keeping.hpp"
 
-#include <algorithm>
 #include <cassert>
+#include <exception>
 #include <utility>
 
 namespace mortise::core {
@@ -36,6 +36,24 @@ NameState::Entry NameState::enter(Waiter& waiter, bool may_wait, Instant now,
   if (!may_wait) return Entry::busy;
   queue_.push_back(waiter);
   return Entry::wait;
+}
+
+// `wait` stands for all the rest: as any other caller.
+NameState::Entry NameState::enter_shared(const Waiter& waiter, Instant now,
+                                         const TurnLimits& turn) {
+  Sharer* const own = sharers_ ? sharers_->find(waiter.owner) : nullptr;
+  if (own != nullptr) {
+    ++own->depth;
+    return Entry::reentered;
+  }
+  if (lost_.has_any_of(waiter.owner)) return Entry::wait;
+  // Its own hold keeps the name from everybody else, so nobody who waits is overtaken.
+  if (hold_) return hold_->owner == waiter.owner ? Entry::ask : Entry::wait;
+  const bool in_order = queue_.empty() || base::mutant("core.joins_before_a_writer");
+  if (!sharers_ || !in_order || !sharers_->open_to(*waiter.terms, now, turn)) return Entry::wait;
+  make_room(1);
+  sharers_->join(waiter.owner, waiter.terms, now);
+  return Entry::joined;
 }
 
 std::uint32_t NameState::permits() const noexcept {
@@ -68,34 +86,64 @@ void NameState::granted(Waiter& requester, Hold&& hold, std::unique_ptr<Sharers>
   requester_ = nullptr;
 }
 
-Waiter* NameState::reenter_waiter() noexcept {
-  if (!hold_) return nullptr;
-  Waiter* const waiter =
-      queue_.find(hold_->owner, [](const Waiter& each) { return !each.shares(); });
-  if (waiter == nullptr) return nullptr;
-  queue_.remove(*waiter);
-  waiter->wakeup = Waiter::Wakeup::held;
-  ++hold_->depth;
-  return waiter;
+Waiter* NameState::serve(Instant now, const TurnLimits& turn) noexcept {
+  // Two threads use one `Owner`: the owner got the name by a call of the other thread.
+  Waiter* waiter =
+      hold_ ? queue_.find(hold_->owner, [](const Waiter& w) { return !w.shares(); }) : nullptr;
+  if (waiter != nullptr) {
+    queue_.remove(*waiter);
+    waiter->wakeup = Waiter::Wakeup::held;
+    ++hold_->depth;
+    return waiter;
+  }
+  waiter = join(now, turn);
+  return waiter != nullptr ? waiter : ask();
 }
 
-Waiter* NameState::leave(Waiter& waiter) {
+Waiter* NameState::join(Instant now, const TurnLimits& turn) noexcept {
+  if (!sharers_) return nullptr;
+  // Only the newest reader can have another waiter: one that came earlier found it here when it
+  // became a reader.
+  Sharer* const newest = sharers_->all().back();
+  Waiter* joined = queue_.find(newest->owner, [](const Waiter& each) { return each.shares(); });
+  if (joined != nullptr) {
+    ++newest->depth;
+    queue_.remove(*joined);
+  } else if (!hold_ && !queue_.empty() && queue_.front()->shares() &&
+             sharers_->open_to(*queue_.front()->terms, now, turn)) {
+    joined = queue_.front();
+    try {
+      make_room(1);
+      sharers_->join(joined->owner, joined->terms, now);
+    } catch (const std::exception&) {
+      return nullptr;  // out of memory: it is served when this hold has ended
+    }
+    queue_.remove(*joined);
+  }
+  if (joined != nullptr) joined->wakeup = Waiter::Wakeup::held;
+  return joined;
+}
+
+Waiter* NameState::ask() noexcept {
+  if (requester_ != nullptr) return nullptr;
+  const bool held = hold_ || sharers_ || releasing_ > 0;
+  Waiter* chosen = held ? nullptr : queue_.front();
+  // A reader whose owner has the name exclusively would ask at once if it came now.
+  if (hold_ && !sharers_) {
+    chosen = queue_.find(hold_->owner, [](const Waiter& each) { return each.shares(); });
+  }
+  if (chosen == nullptr) return nullptr;
+  queue_.remove(*chosen);
+  begin_requesting(*chosen);
+  return chosen;
+}
+
+void NameState::leave(Waiter& waiter) noexcept {
   if (requester_ == &waiter) {
     requester_ = nullptr;
   } else {
     queue_.remove(waiter);
   }
-  return choose_requester();
-}
-
-Waiter* NameState::choose_requester() {
-  if (requester_ != nullptr) return nullptr;
-  const bool held = hold_ || sharers_ || releasing_ > 0;
-  Waiter* const chosen = held ? beside_its_own_hold() : queue_.front();
-  if (chosen == nullptr) return nullptr;
-  queue_.remove(*chosen);
-  begin_requesting(*chosen);
-  return chosen;
 }
 
 void NameState::begin_requesting(Waiter& waiter) noexcept {
@@ -125,6 +173,19 @@ NameState::Departure NameState::unlock(Owner owner, Instant now, const TurnLimit
   return may_pass(now, turn) ? pass(now) : end_hold(now);
 }
 
+NameState::Departure NameState::unlock_shared(Owner owner) {
+  Sharer& own = *sharers_->find(owner);
+  if (--own.depth > 0) return {.exit = Exit::nested};
+  Departure departure{.exit = Exit::parted, .ended = part_of(sharers_->hold(), own)};
+  departure.ended->notice = std::move(sharers_->leave(own)->notice);
+  if (!sharers_->all().empty()) return departure;
+  sharers_.reset();
+  departure.exit = Exit::release;
+  departure.next = hold_ ? nullptr : successor();
+  ++releasing_;
+  return departure;
+}
+
 NameState::Departure NameState::pass(Instant now) {
   Departure departure{.exit = Exit::passed, .next = queue_.front()};
   queue_.remove(*departure.next);
@@ -151,11 +212,6 @@ Waiter* NameState::successor() const noexcept {
   return none ? nullptr : queue_.front();
 }
 
-Waiter* NameState::release_sent() {
-  --releasing_;
-  return choose_requester();
-}
-
 std::optional<NameState::Loss> NameState::lose(std::uint64_t generation, bool sent_first) noexcept {
   if (sharers_ && sharers_->hold().generation == generation) return lose_shared(sent_first);
   if (!hold_ || hold_->generation != generation) return std::nullopt;
@@ -166,7 +222,29 @@ std::optional<NameState::Loss> NameState::lose(std::uint64_t generation, bool se
   // `expect_grant()` made room for it: a loss needs no memory.
   lost_.add(loss->ended, loss->ended.token(), Mode::exclusive);
   if (sent_first) ++releasing_;
-  loss->next = choose_requester();
+  return loss;
+}
+
+NameState::Loss NameState::lose_shared(bool sent_first) noexcept {
+  Loss loss{.ended = std::move(sharers_->hold()), .sharers = sharers_->take_parts()};
+  sharers_.reset();
+  loss.ended.lease.refused();
+  // There is room for each of them since it joined: a loss needs no memory.
+  for (const Sharer* const sharer : loss.sharers.list()) {
+    lost_.add(*sharer, loss.ended.token(), Mode::shared);
+    if (base::mutant("core.one_sharer_learns_the_loss")) break;
+  }
+  if (sent_first) ++releasing_;
+  return loss;
+}
+
+NameState::Loss NameState::lose_part(Instant now) noexcept {
+  assert(now >= sharers_->next_end() && sharers_->all().size() > 1);
+  Sharer* part = sharers_->all().front();
+  while (now < part->until) part = part->place.after;
+  Loss loss{.ended = part_of(sharers_->hold(), *part)};
+  lost_.add(*part, loss.ended.token(), Mode::shared);
+  loss.ended.notice = std::move(sharers_->leave(*part)->notice);
   return loss;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What one client knows about one name: who holds it here, who waits here, who of them asks the
-// server. Decisions only: no mutex, no thread, no server. The caller carries out what they say.
+// What one client knows about one name: who holds it here, who waits here, and which waiter asks
+// the server. Decisions only: no mutex, no thread, no server. The caller carries them out, and
+// calls `serve()` after each change.
 #pragma once
 
 #include "core/hold.hpp"
@@ -39,13 +40,14 @@ class NameState {
   std::unique_ptr<Sharers> expect_grant(Mode mode = Mode::exclusive);
   /// The requester was granted the name.
   void granted(Waiter& requester, Hold&& hold, std::unique_ptr<Sharers> room = nullptr);
-  /// A reader that has waited for its turn, or while its owner became a reader, has a part in the
-  /// shared hold now.
-  /// @return it, to be woken. To be called until there is none.
-  Waiter* join_waiter(Instant now, const TurnLimits& turn) noexcept;
-  /// A waiter that has become the owner while it waited (two threads use one `Owner`) re-enters.
-  /// @return it, to be woken; nearly always none. To be called until there is none.
-  Waiter* reenter_waiter() noexcept;
+  /// The state of the name has changed: finds a waiter that can go on because of that. Call it
+  /// until it returns null.
+  /// - Its owner got the name by another call: the waiter re-enters, or asks to read beside the
+  /// hold.
+  /// - A reader joins the shared hold.
+  /// - The name is idle: the waiter that came first asks the server.
+  /// @return the waiter, to be woken
+  Waiter* serve(Instant now, const TurnLimits& turn) noexcept;
   /// What one has learned serves others who wait: they leave the queue, called, and have it.
   /// @param served hands it to a waiter that it serves; returns whether it does
   template <class Served>
@@ -56,9 +58,8 @@ class NameState {
       return true;
     });
   }
-  /// A waiter, requester or not, stops waiting. @return whoever is to ask the server next, if
-  /// anybody.
-  Waiter* leave(Waiter& waiter);
+  /// A waiter, requester or not, stops waiting.
+  void leave(Waiter& waiter) noexcept;
 
   enum class Exit : std::uint8_t {
     not_owner,  ///< nothing changed
@@ -78,13 +79,11 @@ class NameState {
   /// @param mode `shared` = of a reader; all others are alike
   Departure unlock(Owner owner, Instant now, const TurnLimits& turn, Mode mode = Mode::exclusive);
   /// The release left for the server: the next attempt comes after it.
-  /// @return whoever is to ask the server now, if anybody.
-  Waiter* release_sent();
+  void release_sent() noexcept { --releasing_; }
 
   struct Loss {
     Hold ended{};
-    Waiter* next = nullptr;  ///< whoever is to ask the server now, if anybody
-    Parts sharers{};         ///< of a shared hold: all parts
+    Parts sharers{};  ///< of a shared hold: all parts
   };
   /// A live hold ended without an unlock.
   /// @param sent_first whether the server is told before anybody asks it again: then
@@ -127,9 +126,9 @@ class NameState {
   Loss lose_shared(bool sent_first) noexcept;
   [[nodiscard]] Waiter* successor() const noexcept;
   void make_room(std::size_t owners);
-  Waiter* choose_requester();
+  Waiter* join(Instant now, const TurnLimits& turn) noexcept;
+  Waiter* ask() noexcept;
   void begin_requesting(Waiter& waiter) noexcept;
-  [[nodiscard]] Waiter* beside_its_own_hold() const noexcept;
 
   std::optional<Hold> hold_;
   std::unique_ptr<Sharers> sharers_;  // null: no reader

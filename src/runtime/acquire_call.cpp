@@ -312,9 +312,8 @@ AcquireCall::Action AcquireCall::pass_on(Machine::Why why) {
       event.to = To::successor;
       report_.holder = own_->holder();
       successor->inherit_locked(own_.give_locked(), machine_.trouble_since());
-      core::Waiter* const next = slot_.state.leave(*this);
-      if (!base::mutant("core.successor_is_not_told")) Slot::wake_locked(next);
-      slot_.wake_joined_locked();
+      slot_.state.leave(*this);
+      if (!base::mutant("core.successor_is_not_told")) slot_.serve_locked();
     }
   }
   event.now = slot_.client().now();

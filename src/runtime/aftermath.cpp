@@ -28,7 +28,7 @@ void Aftermath::carry_out() noexcept {
     // Out of memory for the request: the hold ends with its lease.
   }
   const Slot::Lock lock(slot_.mutex);
-  Slot::wake_locked(slot_.state.release_sent());
+  slot_.release_sent_locked();
 }
 
 void Aftermath::request_stop(std::unique_ptr<core::LossNotice> notice) noexcept {

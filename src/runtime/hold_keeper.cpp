@@ -160,8 +160,7 @@ void HoldKeeper::lose_locked(const Aftermath::Reason& why, bool tell_server, Aft
   // What nobody can unlock nobody need remember.
   forget_the_dead_locked();
   unpin_if_idle_locked(after);
-  Slot::wake_locked(after.loss->next);
-  slot_.wake_joined_locked();  // where its owner went on as a reader
+  slot_.serve_locked();
 }
 
 void HoldKeeper::tick(Instant now, std::shared_ptr<RenewalBatch>& batch) {
@@ -171,7 +170,7 @@ void HoldKeeper::tick(Instant now, std::shared_ptr<RenewalBatch>& batch) {
   core::Hold* const live = live_locked();
   if (live == nullptr) return rest_locked(now, after);
   disown_locked(*live, now);
-  slot_.wake_joined_locked();  // what was kept for nobody may be over
+  slot_.serve_locked();  // the time for which the name was kept may be over
   const core::Lease::Step step = live->lease.tick(now, live->lease.early());
   const bool asks = wants_news_locked(now);
   if (asks || step == core::Lease::Step::renew) renew_locked(*live, batch);
@@ -227,7 +226,7 @@ void HoldKeeper::renewal_answered(std::uint64_t generation, const Renewal::Item&
       if (mode_ == Mode::shared) {
         const bool by_lease = item.wanted_as_of == Instant{};
         slot_.state.sharers()->told(item.wanted, by_lease ? item.counted_from : item.wanted_as_of);
-        slot_.wake_joined_locked();
+        slot_.serve_locked();
       }
       arm_locked(live->lease, now);
       trouble_.reset();

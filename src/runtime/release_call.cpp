@@ -98,7 +98,7 @@ ReleaseCall::Action ReleaseCall::leave() noexcept {
     if (left.exit == Exit::was_lost) keeper.unpin_if_idle_locked(after);
     if (left.exit == Exit::passed) {
       woken = &Slot::call_of(left.next)->mark_locked();
-      slot_.wake_reentered_locked();
+      slot_.serve_locked();
     }
     if (left.exit == Exit::release) {
       if (left.next != nullptr) seen_.successor = left.next->terms;
@@ -120,7 +120,7 @@ ReleaseCall::Action ReleaseCall::leave() noexcept {
 
 // Its owner goes on as a reader.
 void ReleaseCall::look_after_readers_locked(Instant now) noexcept {
-  slot_.wake_joined_locked();
+  slot_.serve_locked();
   try {
     // They may have to wait for as long as the name is kept.
     if (slot_.state.sharers()) slot_.keeper(Mode::shared).look_after_waiters_locked(now);
@@ -157,7 +157,7 @@ void ReleaseCall::release_sent(std::shared_ptr<Attempt> yielded) noexcept {
     if (yielded && front != nullptr && front->terms->agrees_with(*seen_.successor)) {
       front->inherit_locked(std::exchange(yielded, nullptr), std::nullopt);
     }
-    Slot::wake_locked(slot_.state.release_sent());
+    slot_.release_sent_locked();
   }
   // From here on what fails, out of memory, costs an answer and no more: the release is on its way.
   try {
@@ -245,7 +245,7 @@ void ReleaseCall::tell_waiters() noexcept {
   if (what_.ending != nullptr && machine_.outcome() == Released::released) {
     slot_.tell_locked({.record = what_.ending->record, .asked_at = seen_.asked_at});
   }
-  Slot::wake_locked(slot_.state.release_sent());
+  slot_.release_sent_locked();
 }
 
 ReleaseCall::Action ReleaseCall::entrust() noexcept {

@@ -38,8 +38,7 @@ void Slot::granted_locked(AcquireCall& call, core::Hold&& hold) {
   }
   keeper(mode).begin_locked(hold.lease);
   state.granted(call, std::move(hold), std::move(room));
-  wake_reentered_locked();
-  wake_joined_locked();
+  serve_locked();
 }
 
 bool Slot::expire_locked(Instant now, Aftermath& aftermath) {
@@ -65,19 +64,10 @@ void Slot::wake_locked(core::Waiter* waiter) noexcept {
   if (waiter != nullptr) base::futex_wake(call_of(waiter)->mark_locked());
 }
 
-void Slot::wake_reentered_locked() noexcept {
-  while (core::Waiter* const waiter = state.reenter_waiter()) wake_locked(waiter);
-}
-
-void Slot::wake_joined_locked() noexcept {
-  if (state.sharers() == nullptr) return;
-  const Instant now = client().now();
-  while (core::Waiter* const waiter = state.join_waiter(now, client().turn())) wake_locked(waiter);
-}
-
-void Slot::leaves_locked(core::Waiter& waiter) noexcept {
-  wake_locked(state.leave(waiter));
-  wake_joined_locked();
+void Slot::serve_locked() noexcept {
+  // The clock is read only if the answer depends on it.
+  const Instant now = state.sharers() != nullptr ? client().now() : Instant();
+  while (core::Waiter* const waiter = state.serve(now, client().turn())) wake_locked(waiter);
 }
 
 void Slot::tell_locked(KeyNews news) noexcept {

@@ -58,12 +58,18 @@ class Slot : public std::enable_shared_from_this<Slot> {
   [[nodiscard]] static AcquireCall* call_of(core::Waiter* waiter) noexcept;
   /// @param waiter null = does nothing
   static void wake_locked(core::Waiter* waiter) noexcept;
-  /// Wakes the waiters of the owner that holds the name now.
-  void wake_reentered_locked() noexcept;
-  /// Wakes the readers that may join the shared hold now.
-  void wake_joined_locked() noexcept;
-  /// A waiter stops waiting. Wakes the waiters that can go on because of that.
-  void leaves_locked(core::Waiter& waiter) noexcept;
+  /// The state has changed: wakes the waiters that can go on because of that.
+  void serve_locked() noexcept;
+  /// A waiter stops waiting.
+  void leaves_locked(core::Waiter& waiter) noexcept {
+    state.leave(waiter);
+    serve_locked();
+  }
+  /// A release has left: the next attempt of this client comes after it.
+  void release_sent_locked() noexcept {
+    state.release_sent();
+    serve_locked();
+  }
   /// Hands the record of the key to each waiter that came before the request for the record, if the
   /// record answers the waiter's request.
   void tell_locked(KeyNews news) noexcept;

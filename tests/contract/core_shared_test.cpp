@@ -67,6 +67,28 @@ TEST_F(CoreShared, ABackendWithoutReadersHasNoHandleForThem) {
   refused([&] { static_cast<void>(client.make_read_write_lock("name")); });
 }
 
+// Two threads use one owner. The reader would wait for the end of its own owner's hold.
+// Promise: L2
+TEST_F(CoreShared, AReaderGoesOnOnceItsOwnerHasTheNameInAnotherThread) {
+  Client client = open({.turn = 10s});
+  Lock lock = client.make_lock("name");
+  Lock reader = client.make_lock("name", reading());
+  const Owner owner = Owner::unique();
+  Worker writes;
+  Worker reads;
+  lock.lock();
+  auto written = writes.start([&] { return lock.acquire({.owner = owner}); });
+  ASSERT_TRUE(writes.falls_asleep());
+  auto read = reads.start([&] { return reader.acquire({.owner = owner}); });
+  ASSERT_TRUE(reads.falls_asleep());
+  lock.unlock();
+  EXPECT_TRUE(written.get());
+  EXPECT_EQ(read.wait_for(test::patience), std::future_status::ready);
+  lock.unlock(owner);
+  EXPECT_TRUE(read.get());
+  reader.unlock(owner);
+}
+
 TEST_F(CoreShared, EveryRequestSaysTheMode) {
   Client client = open();
   ReadWriteLock lock = client.make_read_write_lock("name");

@@ -33,14 +33,14 @@ class Crowd {
     core::Waiter& holder = next_caller();
     const auto departure = state_.unlock(holder.owner, now_, turn_);
     if (departure.exit != core::NameState::Exit::passed) throw std::logic_error("not passed on");
-    while (state_.reenter_waiter() != nullptr) {
-    }
+    serve();
     enter(holder);
   }
   /// A waiter gives up, and comes again. Each call takes another waiter, in no order.
   void cancel() {
     core::Waiter& waiter = callers_[1 + (at_ += 7919) % (callers_.size() - 1)];
     state_.leave(waiter);
+    serve();
     enter(waiter);
   }
   /// The reader that came first gives up its part, and joins again.
@@ -48,11 +48,14 @@ class Crowd {
     core::Waiter& reader = next_caller();
     state_.unlock(reader.owner, now_, turn_, Mode::shared);
     enter(reader);
-    while (state_.join_waiter(now_, turn_) != nullptr) {
-    }
+    serve();
   }
 
  private:
+  void serve() {
+    while (state_.serve(now_, turn_) != nullptr) {
+    }
+  }
   core::NameState::Entry enter(core::Waiter& caller) {
     caller.wakeup = core::Waiter::Wakeup::none;
     return state_.enter(caller, true, now_, turn_);

@@ -43,7 +43,16 @@ class NameStateShared : public ::testing::Test {
   NameState::Departure leave(const Waiter& waiter) {
     return state_.unlock(waiter.owner, now_, turn_, waiter.terms->mode);
   }
-  Waiter* joins() { return state_.join_waiter(now_, turn_); }
+  /// @return the next waiter that can go on.
+  Waiter* served() { return state_.serve(now_, turn_); }
+  Waiter* served_after_leaving(Waiter& waiter) {
+    state_.leave(waiter);
+    return served();
+  }
+  Waiter* served_after_release() {
+    state_.release_sent();
+    return served();
+  }
 
   Instant now_{1h};
   std::shared_ptr<const Terms> shared_ = terms(Mode::shared);
@@ -92,13 +101,13 @@ TEST_F(NameStateShared, AWriterWaitsAndAReaderBehindItDoes) {
   EXPECT_EQ(enter(w), Entry::wait);
   EXPECT_EQ(enter(b, false), Entry::busy) << "it would overtake the writer";
   EXPECT_EQ(enter(b), Entry::wait);
-  EXPECT_EQ(joins(), nullptr);
+  EXPECT_EQ(served(), nullptr);
   const auto end = leave(a);
   EXPECT_EQ(end.exit, Exit::release);
   EXPECT_EQ(end.next, &w);
-  EXPECT_EQ(state_.release_sent(), &w);
+  EXPECT_EQ(served_after_release(), &w);
   grant(w, 8);
-  EXPECT_EQ(joins(), nullptr) << "nobody reads beside a writer";
+  EXPECT_EQ(served(), nullptr) << "nobody reads beside a writer";
   const auto written = leave(w);
   EXPECT_EQ(written.exit, Exit::release) << "a writer's hold is not passed to a reader";
   EXPECT_EQ(written.next, &b);
@@ -112,10 +121,9 @@ TEST_F(NameStateShared, AWriterThatLeavesLetsTheReadersBehindItIn) {
   Waiter last = writer();
   take(a);
   for (Waiter* const each : {&w, &b, &c, &last}) ASSERT_EQ(enter(*each), Entry::wait);
-  EXPECT_EQ(state_.leave(w), nullptr);
-  EXPECT_EQ(joins(), &b);
-  EXPECT_EQ(joins(), &c);
-  EXPECT_EQ(joins(), nullptr);
+  EXPECT_EQ(served_after_leaving(w), &b);
+  EXPECT_EQ(served(), &c);
+  EXPECT_EQ(served(), nullptr);
   EXPECT_EQ(b.wakeup, Waiter::Wakeup::held);
   EXPECT_EQ(state_.sharers()->all().size(), 3U);
 }
@@ -128,8 +136,8 @@ TEST_F(NameStateShared, AGrantIsForAllReadersThatLead) {
   ASSERT_EQ(enter(a), Entry::ask);
   for (Waiter* const each : {&b, &w, &c}) ASSERT_EQ(enter(*each), Entry::wait);
   grant(a);
-  EXPECT_EQ(joins(), &b);
-  EXPECT_EQ(joins(), nullptr) << "the next one waits behind a writer";
+  EXPECT_EQ(served(), &b);
+  EXPECT_EQ(served(), nullptr) << "the next one waits behind a writer";
 }
 
 TEST_F(NameStateShared, NobodyJoinsWhatIsWanted) {
@@ -139,13 +147,13 @@ TEST_F(NameStateShared, NobodyJoinsWhatIsWanted) {
   take(a);
   state_.sharers()->told(true, now_);
   EXPECT_EQ(enter(b), Entry::wait);
-  EXPECT_EQ(joins(), nullptr);
+  EXPECT_EQ(served(), nullptr);
   state_.sharers()->told(false, now_ - 1ms);
-  EXPECT_EQ(joins(), nullptr) << "older news";
+  EXPECT_EQ(served(), nullptr) << "older news";
   Waiter deeper = again(a, shared_);
   EXPECT_EQ(enter(deeper), Entry::reentered) << "it has the name already";
   state_.sharers()->told(false, now_ + 1ms);
-  EXPECT_EQ(joins(), &b) << "the writer has given up";
+  EXPECT_EQ(served(), &b) << "the writer has given up";
   EXPECT_EQ(enter(c), Entry::joined);
 }
 
@@ -248,12 +256,12 @@ TEST_F(NameStateShared, AnOwnerGoesOnAsAReader) {
   Waiter reads = again(x, shared_);
   EXPECT_EQ(enter(reads, false), Entry::ask) << "nobody else can come in between";
   grant(reads, 8);
-  EXPECT_EQ(joins(), nullptr) << "it is a writer still";
+  EXPECT_EQ(served(), nullptr) << "it is a writer still";
   const auto end = leave(x);
   EXPECT_EQ(end.exit, Exit::release) << "passed, it would be beside its own reader";
   EXPECT_EQ(end.next, nullptr);
-  EXPECT_EQ(joins(), &b);
-  EXPECT_EQ(state_.release_sent(), nullptr);
+  EXPECT_EQ(served(), &b);
+  EXPECT_EQ(served_after_release(), nullptr);
   EXPECT_EQ(leave(reads).exit, Exit::parted);
   const auto last = leave(b);
   EXPECT_EQ(last.next, &w);
@@ -269,7 +277,7 @@ TEST_F(NameStateShared, AnOwnerThatStopsReadingIsAnOwnerStill) {
   const auto end = leave(reads);
   EXPECT_EQ(end.exit, Exit::release);
   EXPECT_EQ(end.next, nullptr);
-  EXPECT_EQ(state_.release_sent(), nullptr);
+  EXPECT_EQ(served_after_release(), nullptr);
   EXPECT_EQ(state_.held_by(x.owner, Mode::exclusive)->number, 7U);
   EXPECT_EQ(leave(x).exit, Exit::release) << "passed, its token would be below that of the reader";
 }
@@ -286,7 +294,7 @@ TEST_F(NameStateShared, WhatAReaderIsAskedForBesideIsNotPassed) {
   const auto end = leave(x);
   EXPECT_EQ(end.exit, Exit::release) << "the server lets the reader in beside whoever has it";
   EXPECT_EQ(end.next, nullptr) << "the reader asks already";
-  EXPECT_EQ(state_.release_sent(), nullptr);
+  EXPECT_EQ(served_after_release(), nullptr);
   grant(reads, 8);
   EXPECT_EQ(state_.live(), nullptr);
   EXPECT_EQ(leave(reads).next, &w);
@@ -302,9 +310,38 @@ TEST_F(NameStateShared, WhoeverMayReadBesideItsOwnHoldAsksWhenNobodyElseDoes) {
   Waiter twin = again(x, shared_);
   ASSERT_EQ(enter(reads), Entry::ask);
   ASSERT_EQ(enter(twin), Entry::wait);
-  EXPECT_EQ(state_.leave(reads), &twin) << "it would wait until its own hold ends";
+  EXPECT_EQ(served_after_leaving(reads), &twin) << "it would wait until its own hold ends";
   EXPECT_EQ(twin.wakeup, Waiter::Wakeup::ask);
-  EXPECT_EQ(state_.leave(twin), nullptr) << "the other one waits for that hold";
+  EXPECT_EQ(served_after_leaving(twin), nullptr) << "the other one waits for that hold";
+}
+
+// The reader would wait for the hold of its own owner. If the other thread waits for the reader,
+// that hold never ends. Promise: L2
+TEST_F(NameStateShared, AReaderAsksAsSoonAsItsOwnerHasTheNameByAnotherCall) {
+  for (const bool passed : {false, true}) {
+    state_ = NameState();
+    Waiter before = writer();
+    if (passed) take(before);
+    Waiter x = writer();
+    Waiter stranger = reader();
+    Waiter reads = again(x, shared_);
+    ASSERT_EQ(enter(x), passed ? Entry::wait : Entry::ask);
+    ASSERT_EQ(enter(stranger), Entry::wait);
+    ASSERT_EQ(enter(reads), Entry::wait);
+    if (passed) {
+      ASSERT_EQ(leave(before).exit, Exit::passed);
+    } else {
+      grant(x);
+    }
+    EXPECT_EQ(served(), &reads) << passed;
+    EXPECT_EQ(reads.wakeup, Waiter::Wakeup::ask);
+    EXPECT_EQ(served(), nullptr) << "the other reader waits for that hold";
+    EXPECT_EQ(leave(x).exit, Exit::release) << "passed, it would be beside another owner's reader";
+    EXPECT_EQ(served_after_release(), nullptr) << "the reader asks already";
+    grant(reads, 8);
+    EXPECT_EQ(served(), &stranger);
+    state_.lose(generation_, false);
+  }
 }
 
 TEST_F(NameStateShared, AReaderDoesNotBecomeAnOwner) {
@@ -340,7 +377,7 @@ TEST_F(NameStateShared, ALossIsRememberedForEachReader) {
   auto loss = state_.lose(generation_, false);
   ASSERT_TRUE(loss);
   EXPECT_EQ(loss->sharers.list().size(), 2U);
-  EXPECT_EQ(loss->next, &w);
+  EXPECT_EQ(served(), &w);
   EXPECT_EQ(state_.lost().find(gone.owner, Mode::shared), nullptr);
   for (const Waiter* const each : {&a, &b}) {
     Waiter tries = again(*each, shared_);
@@ -366,8 +403,8 @@ TEST_F(NameStateShared, ALostOwnersReaderStands) {
   Waiter b = reader();
   ASSERT_EQ(enter(b), Entry::wait);
   ASSERT_TRUE(state_.lose(exclusive, true));
-  EXPECT_EQ(joins(), &b);
-  EXPECT_EQ(state_.release_sent(), nullptr);
+  EXPECT_EQ(served(), &b);
+  EXPECT_EQ(served_after_release(), nullptr);
   EXPECT_EQ(leave(x).exit, Exit::was_lost);
   EXPECT_EQ(leave(reads).exit, Exit::parted);
 }
@@ -384,8 +421,8 @@ TEST_F(NameStateShared, NoWaiterComesWithAReleaseWhileAnotherReleaseHasNotLeft) 
   const auto last = leave(reads);
   EXPECT_EQ(last.exit, Exit::release);
   EXPECT_EQ(last.next, nullptr) << "it would ask without being the requester";
-  EXPECT_EQ(state_.release_sent(), nullptr);
-  EXPECT_EQ(state_.release_sent(), &w);
+  EXPECT_EQ(served_after_release(), nullptr);
+  EXPECT_EQ(served_after_release(), &w);
 }
 
 // Promise: S2
@@ -410,8 +447,8 @@ TEST_F(NameStateShared, NobodyAsksBeforeTheReleaseHasLeft) {
   ASSERT_EQ(leave(a).exit, Exit::release);
   EXPECT_EQ(enter(b, false), Entry::busy);
   EXPECT_EQ(enter(b), Entry::wait);
-  EXPECT_EQ(joins(), nullptr);
-  EXPECT_EQ(state_.release_sent(), &b);
+  EXPECT_EQ(served(), nullptr);
+  EXPECT_EQ(served_after_release(), &b);
 }
 
 TEST_F(NameStateShared, TwoThreadsOfOneReaderEnterTogether) {
@@ -422,8 +459,8 @@ TEST_F(NameStateShared, TwoThreadsOfOneReaderEnterTogether) {
   ASSERT_EQ(enter(w), Entry::wait);
   ASSERT_EQ(enter(twin), Entry::wait);
   grant(a);
-  EXPECT_EQ(joins(), &twin) << "it has the name already, whoever waits";
-  EXPECT_EQ(joins(), nullptr);
+  EXPECT_EQ(served(), &twin) << "it has the name already, whoever waits";
+  EXPECT_EQ(served(), nullptr);
   EXPECT_EQ(leave(a).exit, Exit::nested);
 }
 

@@ -31,6 +31,17 @@ class NameStateTest : public ::testing::Test {
     state_.granted(waiter, hold(waiter));
   }
 
+  /// @return the next waiter that can go on.
+  Waiter* served() { return state_.serve(now_, turn_); }
+  Waiter* served_after_leaving(Waiter& waiter) {
+    state_.leave(waiter);
+    return served();
+  }
+  Waiter* served_after_release() {
+    state_.release_sent();
+    return served();
+  }
+
   Instant now_{1h};
   std::shared_ptr<const Terms> terms_ = terms();
   TurnLimits turn_;
@@ -91,7 +102,7 @@ TEST_F(NameStateTest, ATurnEndsByNumberAndByTime) {
   take(a);
   ASSERT_EQ(state_.enter(b, true), Entry::wait);
   EXPECT_EQ(state_.unlock(a.owner, now_ + 5ms, turn_).exit, Exit::release);
-  EXPECT_EQ(state_.release_sent(), &b);
+  EXPECT_EQ(served_after_release(), &b);
   state_.granted(b, hold(b, 8));
   Waiter c = waiter();
   ASSERT_EQ(state_.enter(c, true), Entry::wait);
@@ -124,7 +135,7 @@ TEST_F(NameStateTest, NobodyAsksBeforeTheReleaseHasLeft) {
   ASSERT_EQ(state_.unlock(a.owner, now_, turn_).exit, Exit::release);
   EXPECT_EQ(state_.enter(b, true), Entry::wait);
   EXPECT_EQ(state_.requester(), nullptr);
-  EXPECT_EQ(state_.release_sent(), &b);
+  EXPECT_EQ(served_after_release(), &b);
   EXPECT_EQ(b.wakeup, Waiter::Wakeup::ask);
 }
 
@@ -133,8 +144,8 @@ TEST_F(NameStateTest, TheNextAsksWhenTheRequesterLeaves) {
   Waiter b = waiter();
   ASSERT_EQ(state_.enter(a, true), Entry::ask);
   ASSERT_EQ(state_.enter(b, true), Entry::wait);
-  EXPECT_EQ(state_.leave(a), &b);
-  EXPECT_EQ(state_.leave(b), nullptr);
+  EXPECT_EQ(served_after_leaving(a), &b);
+  EXPECT_EQ(served_after_leaving(b), nullptr);
   Waiter c = waiter();
   EXPECT_EQ(state_.enter(c, false), Entry::ask) << "the name is idle again";
 }
@@ -152,8 +163,8 @@ TEST_F(NameStateTest, WhoIsToldTheAnswerOfAnotherLeavesTheQueue) {
   EXPECT_EQ(b.wakeup, Waiter::Wakeup::told);
   EXPECT_EQ(c.wakeup, Waiter::Wakeup::none);
   EXPECT_EQ(d.wakeup, Waiter::Wakeup::told);
-  EXPECT_EQ(state_.leave(a), &c) << "it asks for itself";
-  EXPECT_EQ(state_.leave(c), nullptr);
+  EXPECT_EQ(served_after_leaving(a), &c) << "it asks for itself";
+  EXPECT_EQ(served_after_leaving(c), nullptr);
   EXPECT_FALSE(state_.busy());
 }
 
@@ -169,7 +180,7 @@ TEST_F(NameStateTest, ALostHoldLeavesTheNameAndIsRemembered) {
   EXPECT_FALSE(state_.lose(99, false).has_value()) << "another generation";
   const auto loss = state_.lose(generation_, false);
   ASSERT_TRUE(loss.has_value());
-  EXPECT_EQ(loss->next, &b);
+  EXPECT_EQ(served(), &b);
   EXPECT_EQ(state_.lost().find(a.owner)->token, token);
   EXPECT_EQ(state_.enter(again, true), Entry::lost);
   EXPECT_EQ(state_.unlock(a.owner, now_, turn_).exit, Exit::was_lost);
@@ -208,10 +219,22 @@ TEST_F(NameStateTest, TwoThreadsOfOneOwnerEnterTogether) {
   ASSERT_EQ(state_.enter(b, true), Entry::wait);
   ASSERT_EQ(state_.enter(twin, true), Entry::wait);
   state_.granted(a, hold(a));
-  EXPECT_EQ(state_.reenter_waiter(), &twin);
-  EXPECT_EQ(state_.reenter_waiter(), nullptr);
+  EXPECT_EQ(served(), &twin);
+  EXPECT_EQ(served(), nullptr);
   EXPECT_EQ(state_.live()->depth, 2U);
   EXPECT_EQ(state_.queue().size(), 1U);
+}
+
+TEST_F(NameStateTest, AThreadOfTheNextOwnerEntersWithIt) {
+  Waiter a = waiter();
+  Waiter b = waiter();
+  Waiter twin{.owner = b.owner, .terms = terms_};
+  take(a);
+  ASSERT_EQ(state_.enter(b, true), Entry::wait);
+  ASSERT_EQ(state_.enter(twin, true), Entry::wait);
+  ASSERT_EQ(state_.unlock(a.owner, now_, turn_).next, &b);
+  EXPECT_EQ(served(), &twin);
+  EXPECT_EQ(served(), nullptr);
 }
 
 TEST_F(NameStateTest, CountsTheGuardsOfAHoldAndOfALoss) {
@@ -287,9 +310,9 @@ TEST_F(NameStateTest, AnotherNumberOfPermitsIsRefused) {
   EXPECT_EQ(state_.enter(first, true), NameState::Entry::ask);
   EXPECT_EQ(state_.enter(other, true), NameState::Entry::differs) << "it is asked for";
   EXPECT_EQ(state_.enter(same, true), NameState::Entry::wait);
-  EXPECT_EQ(state_.leave(first), &same);
+  EXPECT_EQ(served_after_leaving(first), &same);
   EXPECT_EQ(state_.enter(other, true), NameState::Entry::differs);
-  EXPECT_EQ(state_.leave(same), nullptr);
+  EXPECT_EQ(served_after_leaving(same), nullptr);
   EXPECT_EQ(state_.enter(other, true), NameState::Entry::ask) << "an idle one has no number";
 }
 

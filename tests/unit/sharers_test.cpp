@@ -109,8 +109,8 @@ TEST_F(SharersTest, NobodyJoinsWhatIsKeptBeside) {
   ASSERT_TRUE(sharers().hold().lease.renewed(start_ + 10s, 30s, start_ + 10s));
   Waiter other{.owner = Owner::unique(), .terms = terms_};
   EXPECT_EQ(state_.enter(other, true, start_ + 20s - 1ns, {}), Entry::wait);
-  EXPECT_EQ(state_.join_waiter(start_ + 20s - 1ns, {}), nullptr);
-  EXPECT_EQ(state_.join_waiter(start_ + 20s, {}), &other);
+  EXPECT_EQ(state_.serve(start_ + 20s - 1ns, {}), nullptr);
+  EXPECT_EQ(state_.serve(start_ + 20s, {}), &other);
 }
 
 // Promise: L9
