@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Several calls of lock() are advanced in turns, each until it would sleep; then the thread sleeps
-// on one of them.
+// for one of them.
 #include "runtime/acquire_all_call.hpp"
 
 #include "base/one_by_one.hpp"
@@ -9,6 +9,7 @@
 #include "runtime/gathered.hpp"
 #include "runtime/hold_query.hpp"
 #include "runtime/release_all.hpp"
+#include "runtime/sleep_turns.hpp"
 #include "runtime/slot.hpp"
 
 #include <algorithm>
@@ -170,35 +171,31 @@ AcquireAllCall::Machine::Flown AcquireAllCall::fly() {
 
 void AcquireAllCall::ask_for_all() {
   grace_ = Grace();
-  AcquireCall* asleep = nullptr;
-  core::Nanos at_most{};
-  const auto advance = [&] {
-    asleep = nullptr;
-    at_most = core::Nanos::max();
-    for (Part& part : parts_) {
-      if (!part.call || !part.call->advance()) continue;
-      asleep = &*part.call;  // the last: what is answered on the way to it need not be waited for
-      at_most = std::min(at_most, asleep->sleeps_for());
-    }
+  const auto advance = [this] {
+    bool all_over = true;
+    for (Part& part : parts_) all_over = !(part.call && part.call->advance()) && all_over;
+    return all_over;
   };
   for (Part& part : parts_) {
     if (!takes_part(part)) continue;
     part.call.emplace(*part.wanted.slot, part.wanted.terms, part.options, nullptr, Queueing::tries,
                       grace_);
   }
+  bool all_over = false;
   {
     const Gathered together(parts_, [](const Part& part) -> Slot& { return *part.wanted.slot; });
-    advance();
+    all_over = advance();
   }
-  while (asleep != nullptr) {
+  for (SleepTurns<AcquireCall> turns; !all_over; all_over = advance()) {
     for (Part& part : parts_) {
       if (part.call && !part.call->is_over()) part.call->report_wait();
     }
+    turns.begin();
     for (Part& part : parts_) {
-      if (part.call && !part.call->is_over()) at_most = std::min(at_most, part.call->sleeps_for());
+      const bool sleeps = part.call && !part.call->is_over();
+      if (sleeps) turns.add(*part.call, part.wanted.slot->client());
     }
-    asleep->sleep(at_most);
-    advance();
+    turns.sleep(core::Nanos::max());
   }
   for (Part& part : parts_) part.held = part.held || (part.call && part.call->holds());
   for (Part& part : parts_) {

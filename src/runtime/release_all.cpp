@@ -3,6 +3,7 @@
 #include "runtime/release_all.hpp"
 
 #include "runtime/gathered.hpp"
+#include "runtime/sleep_turns.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -24,21 +25,15 @@ Released worse(Released one, Released other) noexcept {
   return one == Released::unknown ? one : other;
 }
 
-/// A call that has to sleep; null if all are over.
-struct Asleep {
-  ReleaseCall* call = nullptr;
-  core::Nanos at_most = core::Nanos::max();
-};
+using Turns = SleepTurns<ReleaseCall>;
 
-Asleep advance(Calls calls) noexcept {
-  Asleep asleep;
-  for (std::optional<ReleaseCall>& call : calls) {
-    if (!call->advance()) continue;
-    // The last one: what is answered on the way to it need not be waited for.
-    asleep.call = &*call;
-    asleep.at_most = std::min(asleep.at_most, call->sleeps_for());
+/// @return whether all are over
+bool advance(Slots slots, Calls calls, Turns& turns) noexcept {
+  turns.begin();
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    if (calls[i]->advance()) turns.add(*calls[i], slots[i].slot->client());
   }
-  return asleep;
+  return turns.empty();
 }
 
 /// Reports the end of a call whose holder may not know that the library unlocked for it.
@@ -53,22 +48,22 @@ Released end(ReleaseCall& call) noexcept {
 
 Released in_one_flight(Slots slots, Calls calls, Owner owner, Unlocking by,
                        const std::function<core::Nanos()>& may_wait) noexcept {
-  Asleep asleep;
+  Turns turns;
+  bool all_over = false;
   {
     const Gathered together(slots, [](const HeldSlot& held) -> Slot& { return *held.slot; });
     for (std::size_t i = 0; i < slots.size(); ++i) {
       calls[i].emplace(*slots[i].slot, Unlock{.owner = owner, .mode = slots[i].mode, .by = by});
     }
-    asleep = advance(calls);
+    all_over = advance(slots, calls, turns);
   }
-  for (; asleep.call != nullptr; asleep = advance(calls)) {
+  for (; !all_over; all_over = advance(slots, calls, turns)) {
     const core::Nanos allowed = may_wait ? may_wait() : core::Nanos::max();
     if (allowed <= core::Nanos(0)) {
       for (std::optional<ReleaseCall>& call : calls) call->hurry();
       continue;
     }
-    const core::Nanos slice = may_wait ? core::Nanos(longest_slice) : core::Nanos::max();
-    asleep.call->sleep(std::min({asleep.at_most, allowed, slice}));
+    turns.sleep(may_wait ? std::min<core::Nanos>(allowed, longest_slice) : allowed);
   }
   Released outcome = Released::released;
   for (std::optional<ReleaseCall>& call : calls) outcome = worse(outcome, end(*call));

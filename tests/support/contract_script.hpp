@@ -9,6 +9,8 @@
 #include "support/eventually.hpp"
 
 #include <atomic>
+#include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -27,6 +29,7 @@ struct Script {
   std::function<void(const std::shared_ptr<Renewal>&)> on_renew;
   std::function<void(const std::shared_ptr<Check>&)> on_check;  ///< by default it is answered
   std::function<void(const std::shared_ptr<QueueLook>&)> on_queue;
+  std::function<bool(Operation&)> on_wait;  ///< as `Backend::wait()`
   std::function<void()> on_stop;
   Capabilities can{.leases = Support::yes, .fencing = Support::yes};
 
@@ -105,9 +108,14 @@ class ScriptedBackend final : public Backend {
     operation->answered();
   }
 
+  bool wait(Operation& operation, std::uint32_t /*seen*/,
+            std::chrono::nanoseconds /*at_most*/) override {
+    return script_->on_wait && script_->on_wait(operation);
+  }
+
  private:
-  template <class Operations, class Operation>
-  void note(Operations& operations, const Operation& operation) {
+  template <class Operations, class Asked>
+  void note(Operations& operations, const Asked& operation) {
     const std::lock_guard lock(script_->mutex);
     operations.push_back(operation);
   }
