@@ -39,7 +39,7 @@ ReleaseCall::ReleaseCall(Slot& slot, const Unlock& what) noexcept
 ClientState& ReleaseCall::client() const noexcept { return slot_.client(); }
 
 Released ReleaseCall::run(Failure& failure) {
-  while (advance()) request_->wait(action_.until - looked_, looked_);
+  while (advance()) request_->wait(action_.until);
   return end(failure);
 }
 
@@ -55,8 +55,7 @@ bool ReleaseCall::advance() noexcept {
 }
 
 void ReleaseCall::sleep(core::Nanos at_most) noexcept {
-  const Instant now = BootClock::now();
-  request_->wait(std::min(action_.until - now, at_most), now);
+  request_->wait(action_.until, at_most);
 }
 
 ReleaseCall::Action ReleaseCall::carry_out(Do what) noexcept {
@@ -190,11 +189,9 @@ ReleaseCall::Action ReleaseCall::confirm() noexcept {
 }
 
 ReleaseCall::Action ReleaseCall::look(bool sent_again) noexcept {
-  using Request = Machine::Looked::Request;
-  Machine::Looked event{
-      .request = request_->standing(), .impatient = hurries_, .sent_again = sent_again};
-  // Real time, even under a clock that is moved by hand: the wait only bounds the caller's.
-  if (event.request != Request::over) event.now = looked_ = BootClock::now();
+  Machine::Looked event = request_->look();
+  event.impatient = hurries_;
+  event.sent_again = sent_again;
   return machine_.step(event);
 }
 

@@ -102,7 +102,6 @@ class ReleaseCall {
   const Unlock what_;
   Machine machine_;
   Action action_ = Machine::start();
-  Instant looked_{};  // when it last looked at a request without an answer
   bool asleep_ = false;
   bool hurries_ = false;
   std::optional<core::Hold> ended_;  // passed on or freed

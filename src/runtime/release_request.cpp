@@ -8,6 +8,7 @@
 #include "runtime/kept_hold.hpp"
 #include "runtime/open_requests.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <utility>
 
@@ -53,6 +54,13 @@ bool ReleaseRequest::repeat() noexcept {
   return true;
 }
 
+Course::Looked ReleaseRequest::look() noexcept {
+  Course::Looked looked{.request = standing()};
+  // Real time, even under a clock that is moved by hand: the wait only bounds the caller's.
+  if (looked.request != Course::Looked::Request::over) looked.now = looked_ = BootClock::now();
+  return looked;
+}
+
 Course::Looked::Request ReleaseRequest::standing() const noexcept {
   using Request = Course::Looked::Request;
   if (kept_ && !kept_->is_answered()) {
@@ -61,9 +69,9 @@ Course::Looked::Request ReleaseRequest::standing() const noexcept {
   return kept_ || !asked_ || asked_->done() ? Request::over : Request::pending;
 }
 
-void ReleaseRequest::wait(core::Nanos at_most, Instant now) noexcept {
+void ReleaseRequest::wait(Instant until, core::Nanos at_most) noexcept {
   try {
-    client_.wait_done(*asked_, at_most, now);
+    client_.wait_done(*asked_, std::min(until - looked_, at_most), looked_);
   } catch (const std::exception&) {
     asked_.reset();  // out of memory: the answer is not learned
   }

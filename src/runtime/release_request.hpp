@@ -31,9 +31,10 @@ class ReleaseRequest {
   void confirm(std::shared_ptr<Release> release) noexcept;
   /// @return whether a second copy has left: not if the answer came just now
   bool repeat() noexcept;
-  [[nodiscard]] core::ReleaseCourse::Looked::Request standing() const noexcept;
-  /// Waits for the answer, at most that long. @param now in real time
-  void wait(core::Nanos at_most, Instant now) noexcept;
+  /// @return how it stands, and when this was asked, in real time.
+  core::ReleaseCourse::Looked look() noexcept;
+  /// Waits for the answer until then, in real time. @param at_most counted from the last look
+  void wait(Instant until, core::Nanos at_most = core::Nanos::max()) noexcept;
   [[nodiscard]] core::ReleaseCourse::Answered answer() const noexcept;
   /// Leaves it to the client, which repeats it until it is answered. @param until of a release:
   /// when the hold has ended by itself
@@ -47,11 +48,14 @@ class ReleaseRequest {
   [[nodiscard]] Failure why() const;
 
  private:
+  [[nodiscard]] core::ReleaseCourse::Looked::Request standing() const noexcept;
+
   ClientState& client_;
   std::shared_ptr<Release> release_;
   std::shared_ptr<KeptHold> kept_;
   std::shared_ptr<Operation> asked_;  // the one to wait for; null if it was not sent
   std::unique_ptr<OpenRequest> open_;
+  Instant looked_{};
 };
 
 }  // namespace mortise::runtime
