@@ -28,7 +28,8 @@ bool comes_before(const Wanted& one, const Wanted& other) {
   ClientState* const first = &one.slot->client();
   ClientState* const second = &other.slot->client();
   if (first == second) return false;
-  const int order = first->backend().describe().compare(second->backend().describe());
+  const int order =
+      first->store().backend().describe().compare(second->store().backend().describe());
   return order != 0 ? order < 0 : std::less<>()(first, second);
 }
 

@@ -39,10 +39,10 @@ std::shared_ptr<RenewalBatch> news_locked(Slot& slot, const AcquireCall& caller,
 }
 
 /// The name has others to serve: nobody of this client need be waiting for anything.
-void look_for_others(ClientState& client, const std::shared_ptr<RenewalBatch>& news) noexcept {
+void look_for_others(StoreAccess& store, const std::shared_ptr<RenewalBatch>& news) noexcept {
   try {
-    client.backend().renew(news);
-    if (!base::mutant("core.news_lies_unread")) client.have_answers_read();
+    store.backend().renew(news);
+    if (!base::mutant("core.news_lies_unread")) store.engine().have_replies_read();
   } catch (const std::exception&) {
     // As if it was lost on its way.
   }
@@ -161,9 +161,9 @@ AcquireCall::Action AcquireCall::enter() {
     // Busy with the release of a hold whose end it has just found itself: that leaves with `after`.
     again = entry == core::NameState::Entry::busy && after.tell_server;
   }
-  if (news) look_for_others(slot_.client(), news);
+  if (news) look_for_others(slot_.client().store(), news);
   const bool waits = entry == core::NameState::Entry::wait;
-  if (waits && machine_.until() != never) slot_.client().watch_for_suspend();
+  if (waits && machine_.until() != never) slot_.client().store().watch_for_suspend();
   return machine_.step(Machine::Entered{entry, report_.trouble.has_value()});
 }
 
@@ -211,8 +211,8 @@ AcquireCall::Action AcquireCall::begin() {
   // anything.
   const Machine::View seen = view();
   Failure& failure = report_.failure;
-  failure = seen.alive ? slot_.client().prepare(*terms) : slot_.client().closed_failure();
-  if (failure && own_.asked()) slot_.client().abandon(own_.get());
+  failure = seen.alive ? slot_.client().store().prepare(*terms) : slot_.client().closed_failure();
+  if (failure && own_.asked()) slot_.client().store().abandon(own_.get());
   return machine_.step(Machine::Begun{.may_ask = !failure, .asked = own_.asked(), .view = seen});
 }
 
@@ -259,12 +259,12 @@ AcquireCall::Action AcquireCall::accept() {
   core::Hold hold{.owner = owner,
                   .attempt = own_->request().attempt,
                   .number = grant.number,
-                  .generation = slot_.client().new_generation(),
+                  .generation = slot_.client().numbers().next_generation(),
                   .granted_at = now_,
                   .owned_since = now_,
                   .terms = terms};
-  hold.lease =
-      core::Lease(*terms, grant, slot_.client().safety_margin(), now_, spread_of(hold.generation));
+  hold.lease = core::Lease(*terms, grant, slot_.client().store().safety_margin(), now_,
+                           spread_of(hold.generation));
   const bool counted = key_ == nullptr || grant.run > 0;
   As as = grant.number < core::grant_number_limit && counted ? As::hold : As::nonsense;
   const bool late =
@@ -285,7 +285,7 @@ AcquireCall::Action AcquireCall::accept() {
     }
     if (as == As::hold) own_.forget_locked();
   }
-  if (as != As::hold) slot_.client().undo(*own_);
+  if (as != As::hold) slot_.client().store().undo(*own_);
   if (as == As::late) {
     const Slot::Lock lock(slot_.mutex);
     own_.forget_locked();
@@ -349,7 +349,7 @@ void AcquireCall::forsake() {
     passed = wakeup == Wakeup::held;
     if (!passed) slot_.leaves_locked(*this);
   }
-  if (attempt && own_.asked()) slot_.client().abandon(attempt);
+  if (attempt && own_.asked()) slot_.client().store().abandon(attempt);
   if (!passed) return;
   Failure misuse;
   ReleaseCall(slot_, {.owner = owner, .mode = terms->mode}).run(misuse);
@@ -398,13 +398,13 @@ void AcquireCall::sleep(core::Nanos at_most) {
   if (action_.what == Machine::Do::park) {
     rest_.parker.park(rest_.seen, at_most);
   } else if (action_.what == Machine::Do::take_back) {
-    slot_.client().wait_done(*own_, at_most);
+    slot_.client().store().wait_done(*own_, at_most);
   } else {
     if (base::mutant("core.signal_after_condition")) {
       const Slot::Lock lock(slot_.mutex);  // where a thread may be stopped
       rest_.seen = own_->signal();
     }
-    slot_.client().wait(*own_, rest_.seen, at_most, now_);
+    slot_.client().store().wait(*own_, rest_.seen, at_most, now_);
   }
 }
 

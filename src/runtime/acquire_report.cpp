@@ -87,10 +87,10 @@ Failure AcquireReport::reason(const core::Acquire::Action& end) const {
     case Acquire::End::failed: return failure;
     case Acquire::End::contended: return {code_of(end.why), slot_.name()};
     case Acquire::End::trouble: return *trouble;
-    case Acquire::End::no_answer: return slot_.client().no_answer();
+    case Acquire::End::no_answer: return slot_.client().store().no_answer();
     case Acquire::End::in_doubt:
       return trouble ? Failure(Errc::in_doubt, trouble->text)
-                     : slot_.client().no_answer(Errc::in_doubt);
+                     : slot_.client().store().no_answer(Errc::in_doubt);
     case Acquire::End::nonsense:
       return {Errc::protocol, slot_.name() + ": the store granted a number that is out of range"};
     case Acquire::End::too_late: break;

@@ -4,7 +4,6 @@
 
 #include "runtime/client_state.hpp"
 #include "runtime/hold_news.hpp"
-#include "runtime/loss_task.hpp"
 #include "runtime/slot.hpp"
 
 #include <exception>
@@ -32,16 +31,14 @@ void Aftermath::carry_out() noexcept {
 }
 
 void Aftermath::request_stop(std::unique_ptr<core::LossNotice> notice) noexcept {
-  // Null if the owner has not asked for the token: it gets a token that is stopped already.
-  if (!notice) return;
   ClientState& client = slot_.client();
-  if (!client.losses().post(LossTask::of(std::move(notice)))) client.background().serve_later();
+  if (!client.announcements().lost(std::move(notice))) client.store().background().serve_later();
 }
 
 void Aftermath::release_lost() {
   ClientState& client = slot_.client();
-  client.send(std::make_shared<Release>(slot_.hold_id(loss->ended)),
-              client.now() + loss->ended.lease.wanted());
+  client.store().send(std::make_shared<Release>(slot_.hold_id(loss->ended)),
+                      client.now() + loss->ended.lease.wanted());
 }
 
 void Aftermath::tell_lost() {
@@ -56,9 +53,10 @@ void Aftermath::tell_lost(const core::Hold& ended) {
       why.backend != nullptr ? *why.backend : Failure(why.code, slot_.name() + why.words);
   if (trouble) words.text += "; the last renewal failed: " + trouble->why.text;
   HoldNews(slot_, ended)
-      .post(slot_.client(), [words = std::move(words)](Observer& observer, const Event& event) {
-        observer.lost(event, words);
-      });
+      .post(slot_.client().announcements(),
+            [words = std::move(words)](Observer& observer, const Event& event) {
+              observer.lost(event, words);
+            });
 }
 
 }  // namespace mortise::runtime

@@ -12,14 +12,17 @@
 
 namespace mortise::runtime {
 
+Question::Question(StoreAccess& store, Operation& asked, Errc late) noexcept
+    : store_(store), open_request_(store.open_requests(), asked), late_(late) {}
+
 // No caller waits for the answer any more, whatever the reason.
 Question::~Question() { open_request_.operation.failed({late_, std::string()}); }
 
 Failure Question::send(const std::function<void(Backend&)>& to) {
   // First: a backend that cannot have its connection polled would have to undo half a request.
-  if (Failure none = open_request_.client.prepare_to_ask()) return none;
+  if (Failure none = store_.prepare_to_ask()) return none;
   try {
-    if (!open_request_.operation.done()) to(open_request_.client.backend());
+    if (!open_request_.operation.done()) to(store_.backend());
   } catch (const std::system_error& error) {
     return failure_of(error);
   }
@@ -27,14 +30,13 @@ Failure Question::send(const std::function<void(Backend&)>& to) {
 }
 
 Failure Question::wait(core::Nanos at_most) {
-  ClientState& client = open_request_.client;
   Operation& asked = open_request_.operation;
   try {
-    if (client.wait_done(asked, at_most)) return asked.failure();
+    if (store_.wait_done(asked, at_most)) return asked.failure();
   } catch (const std::system_error& error) {
     return failure_of(error);
   }
-  Failure failure = client.why_unanswered(asked);
+  Failure failure = store_.why_unanswered(asked);
   if (late_ != Errc::unavailable) failure.code = late_;
   return failure;
 }
@@ -42,7 +44,7 @@ Failure Question::wait(core::Nanos at_most) {
 Failure ask(ClientState& client, Operation& asked, core::Nanos wait, Errc late,
             const std::function<void(Backend&)>& send) {
   if (!client.alive()) return client.closed_failure();
-  Question question(client, asked, late);
+  Question question(client.store(), asked, late);
   if (Failure none = question.send(send)) return none;
   return question.wait(wait);
 }

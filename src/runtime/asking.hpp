@@ -19,6 +19,7 @@ class Operation;
 namespace mortise::runtime {
 
 class ClientState;
+class StoreAccess;
 
 /// One request to the store for an answer. It is over when this object ends: a copy that has not
 /// left by then is not sent. Its calls throw `std::bad_alloc` only.
@@ -26,8 +27,7 @@ class Question {
  public:
   /// @param asked outlives it
   /// @param late what it means that no answer came in time
-  Question(ClientState& client, Operation& asked, Errc late) noexcept
-      : open_request_(client, asked), late_(late) {}
+  Question(StoreAccess& store, Operation& asked, Errc late) noexcept;
   Question(const Question&) = delete;
   Question& operator=(const Question&) = delete;
   ~Question();
@@ -40,6 +40,7 @@ class Question {
   Failure wait(core::Nanos at_most);
 
  private:
+  StoreAccess& store_;
   const OpenRequest open_request_;
   const Errc late_;
 };

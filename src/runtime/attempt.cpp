@@ -6,7 +6,7 @@
 
 #include "base/mutant.hpp"
 #include "core/figures.hpp"
-#include "runtime/client_state.hpp"
+#include "runtime/store_access.hpp"
 
 #include <exception>
 
@@ -37,10 +37,10 @@ Instant Attempt::gone_at(Instant now) const noexcept {
 }
 
 void Attempt::give_back() noexcept {
-  const std::shared_ptr<ClientState> client = client_.lock();
+  const std::shared_ptr<StoreAccess> store = store_.lock();
   try {
     const bool keeps = base::mutant("core.abandoned_grant_is_kept");
-    if (client && grant().number != 0 && !keeps) client->undo(*this);
+    if (store && grant().number != 0 && !keeps) store->undo(*this);
   } catch (const std::exception&) {
     // Out of memory for the request, or for its repetition: as if nothing had been sent.
     undergo(core::Fate::not_given_back);

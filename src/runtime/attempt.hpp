@@ -14,14 +14,14 @@
 
 namespace mortise::runtime {
 
-class ClientState;
+class StoreAccess;
 
 /// `core::Custody` decides which object answers for it. If a grant arrives and no caller waits, the
 /// thread that reads the grant gives it back. Without memory for that, an errand does.
 class Attempt final : public Acquisition, public Errand {
  public:
-  Attempt(Request&& request, std::weak_ptr<ClientState> client)
-      : Acquisition(std::move(request)), client_(std::move(client)) {}
+  Attempt(Request&& request, std::weak_ptr<StoreAccess> store)
+      : Acquisition(std::move(request)), store_(std::move(store)) {}
   /// The caller stops waiting for it.
   /// @return false: it was completed before, and the caller has to deal with the result
   [[nodiscard]] bool abandon() noexcept {
@@ -63,7 +63,7 @@ class Attempt final : public Acquisition, public Errand {
   std::atomic<core::Custody> custody_{core::Custody::caller};
   Instant asked_{};
   std::uint64_t taken_ = 0;  // the last grant that was
-  std::weak_ptr<ClientState> client_;
+  const std::weak_ptr<StoreAccess> store_;
 };
 
 }  // namespace mortise::runtime

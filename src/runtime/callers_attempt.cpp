@@ -33,13 +33,13 @@ void CallersAttempt::inherit_locked(std::shared_ptr<Attempt> attempt) {
 void CallersAttempt::count() { asking_.emplace(slot_.client().closing().askers()); }
 
 core::Acquire::Asked CallersAttempt::ask(Instant now) {
-  if (!std::exchange(asked_, true)) slot_.client().backend().acquire(attempt_);
+  if (!std::exchange(asked_, true)) slot_.client().store().backend().acquire(attempt_);
   const AttemptId& id = attempt_->request().attempt;
   return {.last = attempt_->asked_last(now), .seed = id.client_low + id.sequence};
 }
 
 void CallersAttempt::ask_again(Instant now) {
-  slot_.client().backend().acquire(attempt_);
+  slot_.client().store().backend().acquire(attempt_);
   attempt_->asked(now);
 }
 
@@ -53,7 +53,7 @@ core::Acquire::Decided CallersAttempt::decided() const noexcept {
 void CallersAttempt::cancel() {
   progress_ = attempt_->progress();
   if (base::mutant("core.leaves_its_place_in_the_queue")) return;
-  slot_.client().backend().cancel(attempt_);
+  slot_.client().store().backend().cancel(attempt_);
 }
 
 core::Acquire::TakenBack CallersAttempt::taken_back() {
@@ -62,7 +62,7 @@ core::Acquire::TakenBack CallersAttempt::taken_back() {
     event.granted = attempt_->grant().number != 0;
     event.recorded = attempt_->record() != nullptr;
   } else if (!base::mutant("core.leaves_its_place_in_the_queue")) {
-    slot_.client().adopt(attempt_);
+    slot_.client().store().adopt(attempt_);
   }
   return event;
 }

@@ -68,7 +68,7 @@ Lock Client::make_lock(std::string_view name, const LockOptions& options) {
   raise_if(core::check_name(name));
   raise_if(core::check(options));
   if (!opened(state_).alive()) throw Error(opened(state_).closed_failure());
-  const Backend& backend = opened(state_).backend();
+  const Backend& backend = opened(state_).store().backend();
   raise_if(runtime::check_support(backend, options.mode));
   if (options.min_hold > std::chrono::milliseconds(0) &&
       backend.capabilities().min_hold != Support::yes) {
@@ -77,7 +77,7 @@ Lock Client::make_lock(std::string_view name, const LockOptions& options) {
                      ": LockOptions::min_hold: it frees a name as soon as the client is gone; use "
                      "Client::make_once()"});
   }
-  return {opened(state_).slot(name), opened(state_).terms(options)};
+  return {opened(state_).slot(name), opened(state_).terms().of(options)};
 }
 
 ReadWriteLock Client::make_read_write_lock(std::string_view name, const LockOptions& options) {
@@ -93,17 +93,18 @@ Semaphore Client::make_semaphore(std::string_view name, std::uint32_t permits,
   raise_if(core::check_semaphore(name));
   raise_if(core::check(permits, options));
   if (!opened(state_).alive()) throw Error(opened(state_).closed_failure());
-  raise_if(runtime::check_support(opened(state_).backend(), Mode::permit));
-  return {opened(state_).permit(name, Owner::unique()), opened(state_).terms(options, permits)};
+  raise_if(runtime::check_support(opened(state_).store().backend(), Mode::permit));
+  return {opened(state_).slot(name, Mode::permit, Owner::unique()),
+          opened(state_).terms().of(options, permits)};
 }
 
 Once Client::make_once(std::string_view key, const OnceOptions& options) {
   raise_if(core::check_key(key));
   raise_if(core::check(options));
   if (!opened(state_).alive()) throw Error(opened(state_).closed_failure());
-  raise_if(runtime::check_support(opened(state_).backend(), Mode::once));
+  raise_if(runtime::check_support(opened(state_).store().backend(), Mode::once));
   const LockOptions hold{.lease = options.lease, .label = options.label};
-  return {opened(state_).key(key), opened(state_).terms(hold),
+  return {opened(state_).slot(key, Mode::once), opened(state_).terms().of(hold),
           std::make_shared<const Memory>(Memory{
               .fingerprint = options.fingerprint, .repeat = options.repeat, .keep = options.keep}),
           options};
@@ -115,18 +116,20 @@ void Client::check(std::chrono::nanoseconds wait, std::error_code& ec) {
   ec = opened(state_).check(wait).code;
 }
 
-Capabilities Client::capabilities() const { return opened(state_).backend().capabilities(); }
+Capabilities Client::capabilities() const {
+  return opened(state_).store().backend().capabilities();
+}
 
 Snapshot Client::snapshot() const {
   runtime::ClientState& state = opened(state_);
-  return state.alive() ? runtime::snapshot_of(state) : Snapshot();
+  return state.alive() ? runtime::snapshot_of(state.names()) : Snapshot();
 }
 
 std::function<Snapshot()> Client::snapshot_source() const {
   opened(state_);
   return [weak = std::weak_ptr(state_)] {
     const std::shared_ptr<runtime::ClientState> state = weak.lock();
-    return state && state->alive() ? runtime::snapshot_of(*state) : Snapshot();
+    return state && state->alive() ? runtime::snapshot_of(state->names()) : Snapshot();
   };
 }
 

@@ -40,7 +40,7 @@ void Closing::close() noexcept {
 
 void Closing::run() noexcept {
   const Instant until = BootClock::now() + core::command_timeout(core::longest_lease);
-  client_.poke_waiters();
+  client_.names().poke_waiters();
   if (!base::mutant("core.close_leaves_the_holds")) release_holds(until);
   // Not for long where it may be one of them, in an observer, that closes the client.
   const Instant for_askers = Inside::is_caller() ? BootClock::now() + patience_with_callers : until;
@@ -48,9 +48,9 @@ void Closing::run() noexcept {
   // whoever frees a hold may give a waiter the attempt that was sent with the release, and a waiter
   // leaves to the background what it gives up; each before it is no longer counted.
   const auto pending = [this, for_askers] {
-    client_.poke_waiters();
+    client_.names().poke_waiters();
     return freeing_.load() > 0 || (asking_.load() > 0 && BootClock::now() < for_askers) ||
-           !client_.background().idle();
+           !client_.store().background().idle();
   };
   while (pending() && BootClock::now() < until) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -58,17 +58,16 @@ void Closing::run() noexcept {
   // The backend may have something to give back, which takes as long again where the server stands
   // still. Callbacks run meanwhile: those that block, of either kind, cost no time on top of that.
   const auto told = std::chrono::steady_clock::now() + Notifier::patience_at_close;
-  client_.background().stop();
-  client_.backend().stop();
+  client_.store().background().stop();
+  client_.store().backend().stop();
   // What the backend was told, or asked, when it had ended already it may never answer.
-  client_.open_requests().each([this](Operation& asked) { client_.end(asked); });
-  client_.losses().close(told);
-  client_.news().close(told);
+  client_.store().open_requests().end();
+  client_.announcements().close(told);
 }
 
 void Closing::release_holds(Instant until) noexcept {
   std::vector<std::shared_ptr<Operation>> releases;
-  client_.each_slot([&](Slot& slot) {
+  client_.names().each([&](Slot& slot) {
     slot.each_keeper([&](HoldKeeper& keeper) {
       try {
         if (std::shared_ptr<Operation> release = keeper.close()) releases.push_back(release);
@@ -79,7 +78,7 @@ void Closing::release_holds(Instant until) noexcept {
   });
   for (const std::shared_ptr<Operation>& release : releases) {
     try {
-      if (!client_.wait_done(*release, until - BootClock::now())) break;
+      if (!client_.store().wait_done(*release, until - BootClock::now())) break;
     } catch (const std::exception&) {
       // Out of memory for what this thread read for everybody: a matter of that connection.
     }

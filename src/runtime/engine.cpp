@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
 #include <span>
 #include <utility>
 
@@ -234,14 +235,22 @@ void Engine::have_replies_read() noexcept {
   readers_.have_replies_read_locked();
 }
 
-void Engine::keep_requests_back() {
-  Lock lock(mutex_);
-  each_tuned(lock, [](base::TunedSource& source) { source.gather(); });
+void Engine::keep_requests_back() noexcept {
+  try {
+    Lock lock(mutex_);
+    each_tuned(lock, [](base::TunedSource& source) { source.gather(); });
+  } catch (const std::exception&) {
+    // Out of memory: each leaves by itself.
+  }
 }
 
-void Engine::send_kept_back() {
-  Lock lock(mutex_);
-  send_gathered(lock);
+void Engine::send_kept_back() noexcept {
+  try {
+    Lock lock(mutex_);
+    send_gathered(lock);
+  } catch (const std::exception&) {
+    // Out of memory, or the connection broke: as if they were lost on their way.
+  }
 }
 
 bool Engine::used_locked(const Source& source) const noexcept {

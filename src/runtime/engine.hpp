@@ -54,8 +54,8 @@ class Engine {
   void have_replies_read() noexcept;
   /// Has the sources of replies keep requests back, for the caller is about to make several; it
   /// calls the other one when it has. May do nothing.
-  void keep_requests_back();
-  void send_kept_back();
+  void keep_requests_back() noexcept;
+  void send_kept_back() noexcept;
   /// Wakes everybody who polls, so that each looks at the clock again.
   void nudge_all() noexcept;
 

@@ -13,12 +13,14 @@ template <class Slots, class SlotOf>
 class Gathered {
  public:
   Gathered(const Slots& slots, SlotOf slot_of) : slots_(slots), slot_of_(slot_of) {
-    if (slots_.size() > 1) each_client([](ClientState& client) { client.keep_requests_back(); });
+    if (slots_.size() > 1)
+      each_client([](ClientState& client) { client.store().engine().keep_requests_back(); });
   }
   Gathered(const Gathered&) = delete;
   Gathered& operator=(const Gathered&) = delete;
   ~Gathered() {
-    if (slots_.size() > 1) each_client([](ClientState& client) { client.send_kept_back(); });
+    if (slots_.size() > 1)
+      each_client([](ClientState& client) { client.store().engine().send_kept_back(); });
   }
 
  private:

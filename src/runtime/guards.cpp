@@ -119,7 +119,7 @@ std::vector<GuardedHold> Guards::holds() const {
     if (std::exchange(last, held.slot.get()) == held.slot.get()) continue;
     holds.push_back({.name = held.slot->name(),
                      .token = runtime::token_of(*held.slot, owner_, held.mode),
-                     .store = runtime::store_of(held.slot->client())});
+                     .store = held.slot->client().store().id()});
   }
   return holds;
 }

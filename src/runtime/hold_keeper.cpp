@@ -91,7 +91,7 @@ bool HoldKeeper::wants_news_locked(Instant now) noexcept {
 
 void HoldKeeper::set_locked(Instant due, core::Nanos early) {
   if (due == never) return disarm_locked();
-  client().background().set(timer_, due, early);
+  client().store().background().set(timer_, due, early);
   armed_ = due;
 }
 
@@ -103,7 +103,7 @@ void HoldKeeper::rest_locked(Instant now, Aftermath& after) {
 }
 
 void HoldKeeper::disarm_locked() noexcept {
-  if (armed_ != never) client().background().remove(timer_);
+  if (armed_ != never) client().store().background().remove(timer_);
   armed_ = never;
 }
 
@@ -201,7 +201,7 @@ void HoldKeeper::look_after_waiters_locked(Instant now) {
 
 void HoldKeeper::renewal_answered(std::uint64_t generation, const Renewal::Item& item,
                                   Failure failure) {
-  if (item.answer == Renewal::Answer::unknown && !failure) failure = client().no_answer();
+  if (item.answer == Renewal::Answer::unknown && !failure) failure = client().store().no_answer();
   Aftermath after(slot_);
   std::optional<HoldNews> news;
   bool is_news = client().observer() != nullptr;
@@ -239,7 +239,7 @@ void HoldKeeper::renewal_answered(std::uint64_t generation, const Renewal::Item&
   if (failure) {
     failure.text.insert(0, base::printable(slot_.name()) + ": the renewal failed: ");
   }
-  std::move(*news).post(client(),
+  std::move(*news).post(client().announcements(),
                         [failure = std::move(failure)](Observer& observer, const Event& event) {
                           failure ? observer.failed(event, failure) : observer.renewed(event);
                         });
@@ -272,7 +272,7 @@ void HoldKeeper::wanted(const HoldId& hold) {
     if (client().observer() != nullptr) news.emplace(slot_, *live);
   }
   if (!news) return;
-  std::move(*news).post(client(),
+  std::move(*news).post(client().announcements(),
                         [](Observer& observer, const Event& event) { observer.wanted(event); });
 }
 
@@ -298,8 +298,8 @@ std::shared_ptr<Operation> HoldKeeper::close() {
     }
     lose_locked({.code = Errc::closed, .words = ": the client was closed"}, false, after);
   }
-  if (kept) return kept->say(client().backend(), now);
-  if (release) client().send(release);
+  if (kept) return kept->say(client().store().backend(), now);
+  if (release) client().store().send(release);
   return release;
 }
 

@@ -28,13 +28,14 @@ class HoldNews {
  public:
   HoldNews(const Slot& slot, const core::Hold& hold)
       : event_(event_of(slot, hold)), name_(slot.name()), label_(hold.terms->label) {}
-  /// Has the client's observer called with it, if there is one.
+  /// Has the observer called with it, if there is one.
   /// @param report is handed the observer and the event
   template <class Report>
-  void post(ClientState& client, Report report) && {
-    if (client.observer() == nullptr) return;
-    client.news().post([observer = client.shared_observer(), news = std::move(*this),
-                        report = std::move(report)] { report(*observer, news.event()); });
+  void post(Announcements& to, Report report) && {
+    if (!to.observer()) return;
+    to.news().post([observer = to.observer(), news = std::move(*this), report = std::move(report)] {
+      report(*observer, news.event());
+    });
   }
 
  private:

@@ -4,7 +4,6 @@
 
 #include "runtime/asking.hpp"
 #include "runtime/client_state.hpp"
-#include "runtime/loss_task.hpp"
 #include "runtime/slot.hpp"
 
 #include <chrono>

@@ -89,7 +89,7 @@ Failure check_name(std::string_view name, Mode mode) {
 /// A store without readers still lists its locks if a caller asks for `Mode::shared`.
 Failure check_space(ClientState& client, Mode mode) {
   if (!client.alive()) return client.closed_failure();
-  return runtime::check_support(client.backend(), space_of(mode));
+  return runtime::check_support(client.store().backend(), space_of(mode));
 }
 
 Failure list_page(ClientState& client, std::string_view prefix, const ListOptions& options,
@@ -134,7 +134,7 @@ core::ForceCourse::Found find(ClientState& client, std::string_view name, Mode m
 struct Ending {
   Ending(ClientState& client, const FoundHold& found)
       : release(std::make_shared<Release>(found)),
-        question(client, *release, Errc::in_doubt),
+        question(client.store(), *release, Errc::in_doubt),
         unsent(question.send([this](Backend& backend) { backend.release(release); })) {}
   const std::shared_ptr<Release> release;
   runtime::Question question;
@@ -165,13 +165,13 @@ Failure end_holds(ClientState& client, std::string_view name, const ForceOptions
     return wrong("to release a permit by force, pass its token; Client::queue() returns it");
   }
   if (Failure none = check_space(client, options.mode)) return none;
-  if (client.backend().capabilities().forces == Support::no) {
-    return {Errc::unsupported, client.backend().describe() +
+  if (client.store().backend().capabilities().forces == Support::no) {
+    return {Errc::unsupported, client.store().backend().describe() +
                                    ": it cannot end the hold of another client; terminate "
                                    "the process that the label names"};
   }
   using core::ForceCourse;
-  const Instant began = BootClock::now();  // real time: see ClientState::wait_done()
+  const Instant began = BootClock::now();  // real time: see StoreAccess::wait_done()
   const bool endless = std::chrono::nanoseconds(options.wait) >= never - began;
   ForceCourse course(options.of, endless ? never : began + options.wait);
   for (ForceCourse::Do what = ForceCourse::start(); what != ForceCourse::Do::report;) {

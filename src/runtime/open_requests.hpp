@@ -7,21 +7,22 @@
 #include <mutex>
 
 namespace mortise {
+class Backend;
 class Operation;
-}
+}  // namespace mortise
 
 namespace mortise::runtime {
 
-class ClientState;
+class OpenRequests;
 
-/// In its client's list for as long as it lives: closing ends it, also where the backend was asked
-/// only after it had stopped.
+/// In the list for as long as it lives: closing ends it, even if the backend was asked only after
+/// the backend had stopped.
 struct OpenRequest {
-  OpenRequest(ClientState& state, Operation& asked) noexcept;
+  OpenRequest(OpenRequests& list, Operation& asked) noexcept;
   ~OpenRequest();
   OpenRequest(const OpenRequest&) = delete;
   OpenRequest& operator=(const OpenRequest&) = delete;
-  ClientState& client;
+  OpenRequests& all;
   Operation& operation;
   OpenRequest* before = nullptr;
   OpenRequest* after = nullptr;
@@ -31,25 +32,21 @@ struct OpenRequest {
 /// visited, since its caller may leave at any moment.
 class OpenRequests {
  public:
-  void add(OpenRequest& request) noexcept {
-    const std::lock_guard lock(mutex_);
-    list_.push_back(request);
-  }
-  void remove(OpenRequest& request) noexcept {
-    const std::lock_guard lock(mutex_);
-    list_.remove(request);
-  }
-  template <class Visit>
-  void each(Visit visit) {
-    const std::lock_guard lock(mutex_);
-    for (OpenRequest* each = list_.first(); each != nullptr; each = each->after) {
-      visit(each->operation);
-    }
-  }
+  explicit OpenRequests(const Backend& backend) noexcept : backend_(backend) {}
+  void add(OpenRequest& request) noexcept;
+  void remove(OpenRequest& request) noexcept;
+  /// Has the caller of each look again at the clock.
+  void poke() noexcept;
+  /// Completes each with `closed`, and at once those that come later.
+  void end() noexcept;
 
  private:
+  void end(Operation& operation) const noexcept;
+
+  const Backend& backend_;
   std::mutex mutex_;
   List<OpenRequest> list_;
+  bool ended_ = false;
 };
 
 }  // namespace mortise::runtime

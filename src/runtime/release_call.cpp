@@ -54,9 +54,7 @@ bool ReleaseCall::advance() noexcept {
   return false;
 }
 
-void ReleaseCall::sleep(core::Nanos at_most) noexcept {
-  request_->wait(action_.until, at_most);
-}
+void ReleaseCall::sleep(core::Nanos at_most) noexcept { request_->wait(action_.until, at_most); }
 
 ReleaseCall::Action ReleaseCall::carry_out(Do what) noexcept {
   switch (what) {
@@ -130,7 +128,7 @@ void ReleaseCall::look_after_readers_locked(Instant now) noexcept {
 
 ReleaseCall::Action ReleaseCall::release() noexcept {
   std::shared_ptr<Attempt> yielded;
-  request_.emplace(client());
+  request_.emplace(client().store());
   try {
     const HoldId hold = slot_.hold_id(*ended_);
     if (slot_.key) {
@@ -160,14 +158,14 @@ void ReleaseCall::release_sent(std::shared_ptr<Attempt> yielded) noexcept {
   }
   // From here on what fails, out of memory, costs an answer and no more: the release is on its way.
   try {
-    if (yielded) client().abandon(yielded);
+    if (yielded) client().store().abandon(yielded);
   } catch (const std::exception&) {
     // It counts as abandoned all the same: its grant is given back.
   }
 }
 
 ReleaseCall::Action ReleaseCall::keep() noexcept {
-  request_.emplace(client());
+  request_.emplace(client().store());
   try {
     request_->send(slot_.kept(*ended_, client().now()));
   } catch (const std::bad_alloc&) {
@@ -179,7 +177,7 @@ ReleaseCall::Action ReleaseCall::keep() noexcept {
 }
 
 ReleaseCall::Action ReleaseCall::confirm() noexcept {
-  request_.emplace(client());
+  request_.emplace(client().store());
   try {
     request_->confirm(std::make_shared<Release>(what_.ending->hold, what_.ending->conclusion));
   } catch (const std::exception&) {
@@ -220,9 +218,10 @@ void ReleaseCall::note_failure(const Machine::Answered& answered) noexcept {
     const bool unanswered = answered.by == By::nothing && !answered.gone && machine_.had_its_time();
     if (ended_ && (answered.by == By::failure || unanswered)) {
       HoldNews(slot_, *ended_)
-          .post(client(), [why = request_->why()](Observer& observer, const Event& event) {
-            observer.failed(event, why);
-          });
+          .post(client().announcements(),
+                [why = request_->why()](Observer& observer, const Event& event) {
+                  observer.failed(event, why);
+                });
     }
   } catch (const std::exception&) {
     // Out of memory for the words.
@@ -231,7 +230,8 @@ void ReleaseCall::note_failure(const Machine::Answered& answered) noexcept {
 
 Failure ReleaseCall::why_unknown(Machine::Answered::By by) const {
   if (by == Machine::Answered::By::failure) return request_->why();
-  if (!ended_) return client().no_answer(Errc::in_doubt);  // it was asked to confirm an outcome
+  if (!ended_)
+    return client().store().no_answer(Errc::in_doubt);  // it was asked to confirm an outcome
   Failure why = request_->why();
   why.code = Errc::in_doubt;
   return why;
@@ -264,7 +264,7 @@ Released ReleaseCall::end(Failure& failure) {
     }
   }
   // A copy, because the observer may destroy the client.
-  const std::shared_ptr<Observer> observer = client().shared_observer();
+  const std::shared_ptr<Observer> observer = client().announcements().observer();
   if (observer && ended_) observer->released(event_of(slot_, *ended_), outcome);
   return outcome;
 }

@@ -4,9 +4,8 @@
 #include <mortise/backend.hpp>
 
 #include "base/mutant.hpp"
-#include "runtime/client_state.hpp"
 #include "runtime/kept_hold.hpp"
-#include "runtime/open_requests.hpp"
+#include "runtime/store_access.hpp"
 
 #include <algorithm>
 #include <exception>
@@ -16,7 +15,7 @@ namespace mortise::runtime {
 
 using Course = core::ReleaseCourse;
 
-ReleaseRequest::ReleaseRequest(ClientState& client) noexcept : client_(client) {}
+ReleaseRequest::ReleaseRequest(StoreAccess& store) noexcept : store_(store) {}
 
 ReleaseRequest::~ReleaseRequest() {
   // No caller waits for the confirmation any more.
@@ -25,7 +24,7 @@ ReleaseRequest::~ReleaseRequest() {
 
 void ReleaseRequest::send(std::shared_ptr<Release> release) noexcept {
   asked_ = release_ = std::move(release);
-  client_.send(release_);
+  store_.send(release_);
 }
 
 void ReleaseRequest::send(std::shared_ptr<KeptHold> kept) noexcept {
@@ -36,8 +35,8 @@ void ReleaseRequest::send(std::shared_ptr<KeptHold> kept) noexcept {
 void ReleaseRequest::confirm(std::shared_ptr<Release> release) noexcept {
   release_ = std::move(release);
   try {
-    open_ = std::make_unique<OpenRequest>(client_, *release_);
-    if (!release_->done()) client_.backend().release(release_);
+    open_ = std::make_unique<OpenRequest>(store_.open_requests(), *release_);
+    if (!release_->done()) store_.backend().release(release_);
     asked_ = release_;
   } catch (const std::exception&) {
     // Out of memory: the answer is not learned.
@@ -45,12 +44,12 @@ void ReleaseRequest::confirm(std::shared_ptr<Release> release) noexcept {
 }
 
 bool ReleaseRequest::repeat() noexcept {
-  if (kept_ && !kept_->is_answered()) asked_ = kept_->say(client_.backend(), client_.now());
+  if (kept_ && !kept_->is_answered()) asked_ = kept_->say(store_.backend(), store_.clock()->now());
   if (!release_ || release_->done()) return false;
   if (release_->conclusion() && base::mutant("core.an_outcome_is_said_once")) {
     asked_ = release_ = std::make_shared<Release>(release_->hold());
   }
-  client_.send(release_);
+  store_.send(release_);
   return true;
 }
 
@@ -71,7 +70,7 @@ Course::Looked::Request ReleaseRequest::standing() const noexcept {
 
 void ReleaseRequest::wait(Instant until, core::Nanos at_most) noexcept {
   try {
-    client_.wait_done(*asked_, std::min(until - looked_, at_most), looked_);
+    store_.wait_done(*asked_, std::min(until - looked_, at_most), looked_);
   } catch (const std::exception&) {
     asked_.reset();  // out of memory: the answer is not learned
   }
@@ -96,9 +95,9 @@ Course::Answered ReleaseRequest::answer() const noexcept {
 
 void ReleaseRequest::entrust(Instant until) noexcept {
   try {
-    if (kept_) return client_.background().adopt(kept_, kept_->gone_at());
-    client_.background().adopt(release_, until);
-    client_.have_answers_read();
+    if (kept_) return store_.background().adopt(kept_, kept_->gone_at());
+    store_.background().adopt(release_, until);
+    store_.engine().have_replies_read();
   } catch (const std::exception&) {
     // Out of memory: it is not repeated, and the hold ends with its lease.
   }
@@ -106,7 +105,7 @@ void ReleaseRequest::entrust(Instant until) noexcept {
 
 Failure ReleaseRequest::why() const {
   if (release_ && release_->done() && release_->failure()) return release_->failure();
-  return asked_ ? client_.why_unanswered(*asked_) : client_.no_answer();
+  return asked_ ? store_.why_unanswered(*asked_) : store_.no_answer();
 }
 
 }  // namespace mortise::runtime

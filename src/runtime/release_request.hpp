@@ -12,15 +12,15 @@
 
 namespace mortise::runtime {
 
-class ClientState;
 class KeptHold;
 struct OpenRequest;
+class StoreAccess;
 
 /// Out of memory, a request counts as lost on its way.
 /// @thread_safety one thread at a time
 class ReleaseRequest {
  public:
-  explicit ReleaseRequest(ClientState& client) noexcept;
+  explicit ReleaseRequest(StoreAccess& store) noexcept;
   ReleaseRequest(const ReleaseRequest&) = delete;
   ReleaseRequest& operator=(const ReleaseRequest&) = delete;
   ~ReleaseRequest();
@@ -50,7 +50,7 @@ class ReleaseRequest {
  private:
   [[nodiscard]] core::ReleaseCourse::Looked::Request standing() const noexcept;
 
-  ClientState& client_;
+  StoreAccess& store_;
   std::shared_ptr<Release> release_;
   std::shared_ptr<KeptHold> kept_;
   std::shared_ptr<Operation> asked_;  // the one to wait for; null if it was not sent

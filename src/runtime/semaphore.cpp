@@ -40,7 +40,7 @@ Semaphore::~Semaphore() { runtime::drop(std::move(slot_)); }
 // In a forked child the table's mutex may be locked for ever; and nothing is taken there.
 Lock Semaphore::handle_of(Owner owner) const {
   runtime::ClientState& client = slot_->client();
-  return {client.forked() ? slot_ : client.permit(slot_->name(), owner), terms_};
+  return {client.forked() ? slot_ : client.slot(slot_->name(), Mode::permit, owner), terms_};
 }
 
 Permit Semaphore::acquire(const AcquireOptions& options) {

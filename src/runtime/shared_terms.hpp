@@ -5,11 +5,14 @@
 
 #include <mortise/options.hpp>
 
+#include "base/span.hpp"
 #include "core/terms.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <utility>
 
 namespace mortise::runtime {
@@ -17,8 +20,22 @@ namespace mortise::runtime {
 /// @thread_safety every member may be called concurrently.
 class SharedTerms {
  public:
-  /// @return terms that agree with those: where the last ones do, the same object.
-  [[nodiscard]] std::shared_ptr<const core::Terms> like(core::Terms&& wanted) {
+  /// @param label of handles that have none of their own
+  explicit SharedTerms(std::string label) noexcept : label_(std::move(label)) {}
+
+  /// @param options that were checked
+  /// @param permits of a semaphore; 0 = of a lock, or a key
+  /// @return the terms of a handle with these options: the object before, if it has the same terms.
+  [[nodiscard]] std::shared_ptr<const core::Terms> of(const LockOptions& options,
+                                                      std::uint32_t permits = 0) {
+    const bool limited = options.max_hold < base::longest_span;
+    core::Terms wanted{.lease = options.lease,
+                       .renew = options.renew,
+                       .max_hold = limited ? core::Nanos(options.max_hold) : core::Nanos::max(),
+                       .label = options.label.empty() ? label_ : options.label,
+                       .min_hold = options.min_hold,
+                       .mode = permits > 0 ? Mode::permit : options.mode,
+                       .permits = permits};
     const std::lock_guard lock(mutex_);
     shortest_lease_ = std::min(shortest_lease_, wanted.lease);
     if (!last_ || !last_->agrees_with(wanted)) {
@@ -35,6 +52,7 @@ class SharedTerms {
   }
 
  private:
+  const std::string label_;
   std::mutex mutex_;
   std::shared_ptr<const core::Terms> last_;
   core::Nanos shortest_lease_ = core::Nanos::max();

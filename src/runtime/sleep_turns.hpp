@@ -29,7 +29,7 @@ class SleepTurns {
   void add(Call& call, const ClientState& client) noexcept {
     at_most_ = std::min(at_most_, call.sleeps_for());
     several_ = several_ || (call_ != nullptr && client_ != &client);
-    // Of one client the last call: what is answered on the way to it need not be waited for.
+    // The last call of a client: the answers to its other calls may come before.
     if (call_ != nullptr && comes_before(client_, &client)) return;
     call_ = &call;
     client_ = &client;

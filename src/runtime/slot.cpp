@@ -24,7 +24,7 @@ Slot::~Slot() {
   // No other thread has a reference any more: the mutex is not needed.
   each_keeper([](HoldKeeper& keeper) { keeper.disarm_locked(); });
   const Mode table = owner_ != Owner() ? Mode::permit : key ? Mode::once : Mode::exclusive;
-  client().slots(table).forget(*this);
+  client().names().table(table).forget(*this);
 }
 
 void Slot::granted_locked(AcquireCall& call, core::Hold&& hold) {
@@ -85,16 +85,17 @@ void Slot::tell_locked(KeyNews news) noexcept {
 std::shared_ptr<Attempt> Slot::new_attempt(const core::Terms& terms, bool wait,
                                            const std::shared_ptr<const Memory>& memory,
                                            const std::optional<AttemptId>& beside) const {
-  return std::make_shared<Attempt>(Acquisition::Request{.attempt = client().new_attempt_id(),
-                                                        .name = name_,
-                                                        .mode = mode_of(terms),
-                                                        .lease = terms.lease,
-                                                        .label = terms.label,
-                                                        .wait = wait,
-                                                        .permits = terms.permits,
-                                                        .memory = memory,
-                                                        .beside = beside},
-                                   client_);
+  return std::make_shared<Attempt>(
+      Acquisition::Request{.attempt = client().numbers().next_attempt(),
+                           .name = name_,
+                           .mode = mode_of(terms),
+                           .lease = terms.lease,
+                           .label = terms.label,
+                           .wait = wait,
+                           .permits = terms.permits,
+                           .memory = memory,
+                           .beside = beside},
+      std::shared_ptr<StoreAccess>(client_, &client().store()));
 }
 
 HoldId Slot::hold_id(const core::Hold& hold) const {

@@ -57,4 +57,8 @@ std::shared_ptr<Slot> SlotTable::next(const Slot* slot) noexcept {
   return nullptr;
 }
 
+void Names::poke_waiters() noexcept {
+  each([](Slot& slot) { slot.poke_waiters(); });
+}
+
 }  // namespace mortise::runtime

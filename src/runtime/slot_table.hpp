@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The names of a client, its keys, or its permits: one slot each, as long as somebody refers to it.
+// The names of a client: one slot each, as long as an object refers to it.
 #pragma once
 
 #include <mortise/operation.hpp>
@@ -22,7 +22,7 @@ class Slot;
 /// and is not held while a slot is visited or given up.
 class SlotTable {
  public:
-  /// What a slot is one for.
+  /// A name, and the owner if it is a semaphore's.
   struct Key {
     std::string_view name{};
     Owner owner{};
@@ -30,10 +30,10 @@ class SlotTable {
   /// @param mode what all slots of this table are of; `exclusive` = locks, of either mode
   explicit SlotTable(Mode mode) noexcept : mode_(mode) {}
   /// @param owner whose permit it is for; empty for all others
-  /// @return the one slot of a name, made where there is none.
+  /// @return the one slot of a name, which is made if there is none.
   [[nodiscard]] std::shared_ptr<Slot> slot(ClientState& client, std::string_view name,
                                            Owner owner = {});
-  /// @return the slot, or null where there is none.
+  /// @return the slot, or null if there is none.
   [[nodiscard]] std::shared_ptr<Slot> find(const Key& key);
   /// @param visit is handed the slot of a name, or, of a semaphore, those of all owners
   template <class Visit>
@@ -48,7 +48,7 @@ class SlotTable {
   }
   /// A slot is being destroyed.
   void forget(Slot& slot) noexcept;
-  /// Needs no memory: where there is none, whoever is not visited may wait for ever.
+  /// Needs no memory: a caller whose slot is not visited may wait without end.
   template <class Visit>
   void each(Visit visit) {
     for (auto slot = next(nullptr); slot; slot = next(slot.get())) visit(*slot);
@@ -83,6 +83,30 @@ class SlotTable {
   // One that is being destroyed stays until it is forgotten, or until a successor takes its place.
   std::unordered_set<Slot*, Hash, Equal> table_;
   List<Slot> slots_;  // all of them, to be visited without memory
+};
+
+/// The names of a client. A lock, a key and a semaphore of the same name are different names.
+/// @thread_safety every member may be called concurrently.
+class Names {
+ public:
+  /// @param mode of a hold; the readers of a lock are in the table of the locks
+  [[nodiscard]] SlotTable& table(Mode mode = Mode::exclusive) noexcept {
+    if (mode == Mode::permit) return permits_;
+    return mode == Mode::once ? keys_ : locks_;
+  }
+  template <class Visit>
+  void each(Visit visit) {
+    locks_.each(visit);
+    keys_.each(visit);
+    permits_.each(visit);
+  }
+  /// Has every caller that waits for a name look again, at the clock and at the client.
+  void poke_waiters() noexcept;
+
+ private:
+  SlotTable locks_{Mode::exclusive};
+  SlotTable keys_{Mode::once};
+  SlotTable permits_{Mode::permit};
 };
 
 }  // namespace mortise::runtime

@@ -79,11 +79,11 @@ void append(Snapshot::Name&& more, Snapshot::Name& to) {
 
 }  // namespace
 
-Snapshot snapshot_of(ClientState& client) {
+Snapshot snapshot_of(Names& names) {
   Snapshot snapshot;
   std::unordered_map<std::string, std::size_t> semaphores;  // where in the snapshot each is
   for (const Mode space : {Mode::exclusive, Mode::once, Mode::permit}) {
-    client.slots(space).each([&](Slot& slot) {
+    names.table(space).each([&](Slot& slot) {
       Snapshot::Name name{.name = slot.name(), .space = space};
       SlotReader(slot, name).read();
       if (name.holds.empty() && name.waiters.empty()) return;

@@ -6,9 +6,9 @@
 
 namespace mortise::runtime {
 
-class ClientState;
+class Names;
 
-/// @return what the client's slots hold and wait for. Each slot is read under its own mutex.
-[[nodiscard]] Snapshot snapshot_of(ClientState& client);
+/// @return what these names hold and wait for. Each slot is read under its own mutex.
+[[nodiscard]] Snapshot snapshot_of(Names& names);
 
 }  // namespace mortise::runtime

@@ -9,7 +9,7 @@
 namespace mortise::contract {
 namespace {
 
-/// What the client reports of releases.
+/// The last release that the client has reported.
 class Releases final : public Observer {
  public:
   void released(const Event& /*event*/, Released outcome) noexcept override {

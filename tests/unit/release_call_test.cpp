@@ -37,10 +37,10 @@ class ReleaseCallTest : public ::testing::Test {
   }
   /// @return the slot of a name or a key that the owner holds.
   std::shared_ptr<Slot> held(const std::string& name, bool is_key) {
-    std::shared_ptr<Slot> slot = is_key ? client_->key(name) : client_->slot(name);
+    std::shared_ptr<Slot> slot = is_key ? client_->slot(name, Mode::once) : client_->slot(name);
     KeyCall key{.memory = std::make_shared<const Memory>()};
     const Failure failure =
-        acquire(*slot, client_->terms({}), {.owner = owner_}, nullptr, is_key ? &key : nullptr);
+        acquire(*slot, client_->terms().of({}), {.owner = owner_}, nullptr, is_key ? &key : nullptr);
     EXPECT_FALSE(failure) << failure.text;
     return slot;
   }
@@ -100,9 +100,9 @@ TEST_F(ReleaseCallTest, ACallerWithoutTimeLeavesItToTheClient) {
     EXPECT_FALSE(call.advance());
     EXPECT_EQ(call.end(failure_), Released::unknown);
     EXPECT_EQ(failure_.code == Errc::in_doubt, is_key) << failure_.text;
-    EXPECT_FALSE(client_->background().idle()) << "the client repeats it";
+    EXPECT_FALSE(client_->store().background().idle()) << "the client repeats it";
     answer(script_->released().size() - 1);
-    EXPECT_TRUE(client_->background().idle());
+    EXPECT_TRUE(client_->store().background().idle());
   }
 }
 

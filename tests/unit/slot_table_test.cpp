@@ -49,7 +49,7 @@ class SlotTableTest : public ::testing::Test {
   /// A slot whose timer is in the background's heap.
   [[nodiscard]] std::shared_ptr<Slot> used_slot() {
     std::shared_ptr<Slot> slot = client_->slot(name_);
-    Failure failure = acquire(*slot, client_->terms({}), {}, nullptr);
+    Failure failure = acquire(*slot, client_->terms().of({}), {}, nullptr);
     EXPECT_FALSE(failure) << failure.text;
     EXPECT_EQ(ReleaseCall(*slot, {}).run(failure), Released::released);
     return slot;
@@ -68,18 +68,18 @@ TEST_F(SlotTableTest, ASlotThatGoesLeavesItsPlaceToItsSuccessor) {
   const std::weak_ptr<Slot> before = slot;
   std::jthread in_the_way([&] {
     clock_->stop_me();
-    client_->background().serve_later();
+    client_->store().background().serve_later();
   });
   EXPECT_TRUE(test::eventually([&] { return clock_->reached(); }));
   std::jthread going([slot = std::move(slot)]() mutable { slot.reset(); });
   EXPECT_TRUE(test::eventually([&] { return before.expired(); }));
 
-  EXPECT_EQ(client_->slots().find({.name = name_}), nullptr);
+  EXPECT_EQ(client_->names().table().find({.name = name_}), nullptr);
   const std::shared_ptr<Slot> successor = client_->slot(name_);
-  EXPECT_EQ(client_->slots().find({.name = name_}), successor);
+  EXPECT_EQ(client_->names().table().find({.name = name_}), successor);
   clock_->go_on();
   going.join();
-  EXPECT_EQ(client_->slots().find({.name = name_}), successor)
+  EXPECT_EQ(client_->names().table().find({.name = name_}), successor)
       << "it was forgotten with the one before";
   EXPECT_EQ(client_->slot(name_), successor);
 }
