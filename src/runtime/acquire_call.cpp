@@ -274,7 +274,7 @@ AcquireCall::Action AcquireCall::accept() {
     // The answer to a request was held up, and the message of an administrator's force was quicker:
     // without that the hold would be believed until its first renewal (S8).
     const bool taken =
-        own_->was_taken_away_locked(hold.number) && !base::mutant("core.forget_what_is_taken");
+        slot_.was_taken_away_locked(hold) && !base::mutant("core.forget_what_is_taken");
     if (as == As::hold && (late || taken)) as = As::late;
     // Asked under the mutex: close() sets its mark first and then visits each slot.
     if (!slot_.client().alive()) as = As::closed;

@@ -89,11 +89,6 @@ class AcquireCall final : public core::Waiter {
   [[nodiscard]] const std::atomic<std::uint32_t>& mark_locked() noexcept;
   /// Gives it an attempt that was sent already. Under the slot's mutex.
   void inherit_locked(std::shared_ptr<Attempt> attempt, std::optional<Instant> trouble_since);
-  /// The server took a hold away, perhaps one of whose grant it has yet to hear. Under the slot's
-  /// mutex.
-  void taken_away_locked(const HoldId& hold) noexcept {
-    if (own_ && own_->request().attempt == hold.attempt) own_->taken_away_locked(hold.number);
-  }
 
  private:
   // Each carries an action out. @return the next one

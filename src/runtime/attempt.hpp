@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdint>
 #include <memory>
 
 namespace mortise::runtime {
@@ -46,15 +45,6 @@ class Attempt final : public Acquisition, public Errand {
   }
   void asked(Instant now) noexcept { asked_ = now; }
 
-  // What is told of a grant, and of its end, may come in any order. Under the slot's mutex.
-
-  /// The server took that grant away.
-  void taken_away_locked(std::uint64_t number) noexcept { taken_ = std::max(taken_, number); }
-  /// @return whether it did that before the caller had it.
-  [[nodiscard]] bool was_taken_away_locked(std::uint64_t number) const noexcept {
-    return number <= taken_;
-  }
-
  private:
   core::Duty undergo(core::Fate fate) noexcept;
   void give_back() noexcept;
@@ -62,7 +52,6 @@ class Attempt final : public Acquisition, public Errand {
 
   std::atomic<core::Custody> custody_{core::Custody::caller};
   Instant asked_{};
-  std::uint64_t taken_ = 0;  // the last grant that was
   const std::weak_ptr<StoreAccess> store_;
 };
 

@@ -17,7 +17,7 @@ CallersAttempt::~CallersAttempt() {
 void CallersAttempt::begin_locked(const core::Terms& terms, bool wait,
                                   const std::shared_ptr<const Memory>& memory,
                                   const std::optional<AttemptId>& beside) {
-  attempt_ = slot_.new_attempt(terms, wait, memory, beside);
+  attempt_ = slot_.new_attempt_locked(terms, wait, memory, beside);
   asked_ = false;
   if (!slot_.key) return;
   slot_.key->asked_at = slot_.key->arrivals;

@@ -8,7 +8,6 @@
 #include "base/printable.hpp"
 #include "core/figures.hpp"
 #include "core/keeping.hpp"
-#include "runtime/acquire_call.hpp"
 #include "runtime/hold_news.hpp"
 #include "runtime/kept_hold.hpp"
 #include "runtime/renewal_batch.hpp"
@@ -253,8 +252,7 @@ void HoldKeeper::taken_away(const HoldId& hold, const Failure& why) {
     lose_locked({.backend = &why}, false, after);
     return;
   }
-  AcquireCall* const requester = slot_.requester_locked();
-  if (requester != nullptr) requester->taken_away_locked(hold);
+  slot_.taken_away_locked(hold);
 }
 
 void HoldKeeper::wanted(const HoldId& hold) {

@@ -135,7 +135,10 @@ ReleaseCall::Action ReleaseCall::release() noexcept {
       request_->send(std::make_shared<Release>(
           hold, what_.ending != nullptr ? what_.ending->conclusion : nullptr));
     } else {
-      if (seen_.successor) yielded = slot_.new_attempt(*seen_.successor, true);
+      if (seen_.successor) {
+        const Slot::Lock lock(slot_.mutex);
+        yielded = slot_.new_attempt_locked(*seen_.successor, true);
+      }
       request_->send(std::make_shared<Release>(hold, yielded));
     }
   } catch (const std::exception&) {

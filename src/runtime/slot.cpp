@@ -82,20 +82,22 @@ void Slot::tell_locked(KeyNews news) noexcept {
   });
 }
 
-std::shared_ptr<Attempt> Slot::new_attempt(const core::Terms& terms, bool wait,
-                                           const std::shared_ptr<const Memory>& memory,
-                                           const std::optional<AttemptId>& beside) const {
-  return std::make_shared<Attempt>(
-      Acquisition::Request{.attempt = client().numbers().next_attempt(),
-                           .name = name_,
-                           .mode = mode_of(terms),
-                           .lease = terms.lease,
-                           .label = terms.label,
-                           .wait = wait,
-                           .permits = terms.permits,
-                           .memory = memory,
-                           .beside = beside},
-      std::shared_ptr<StoreAccess>(client_, &client().store()));
+std::shared_ptr<Attempt> Slot::new_attempt_locked(const core::Terms& terms, bool wait,
+                                                  const std::shared_ptr<const Memory>& memory,
+                                                  const std::optional<AttemptId>& beside) {
+  auto attempt =
+      std::make_shared<Attempt>(Acquisition::Request{.attempt = client().numbers().next_attempt(),
+                                                     .name = name_,
+                                                     .mode = mode_of(terms),
+                                                     .lease = terms.lease,
+                                                     .label = terms.label,
+                                                     .wait = wait,
+                                                     .permits = terms.permits,
+                                                     .memory = memory,
+                                                     .beside = beside},
+                                std::shared_ptr<StoreAccess>(client_, &client().store()));
+  newest_ = {.attempt = attempt->request().attempt.sequence};
+  return attempt;
 }
 
 HoldId Slot::hold_id(const core::Hold& hold) const {

@@ -11,7 +11,9 @@
 #include "runtime/hold_keeper.hpp"
 #include "runtime/key_talk.hpp"
 
+#include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -79,9 +81,9 @@ class Slot : public std::enable_shared_from_this<Slot> {
   /// @param memory of a key; null for a lock
   /// @param beside see `Acquisition::Request::beside`
   /// @return an attempt with an id of its own, not sent yet.
-  [[nodiscard]] std::shared_ptr<Attempt> new_attempt(
+  [[nodiscard]] std::shared_ptr<Attempt> new_attempt_locked(
       const core::Terms& terms, bool wait, const std::shared_ptr<const Memory>& memory = nullptr,
-      const std::optional<AttemptId>& beside = std::nullopt) const;
+      const std::optional<AttemptId>& beside = std::nullopt);
   /// @return the hold as the server knows it.
   [[nodiscard]] HoldId hold_id(const core::Hold& hold) const;
   /// @return the request that keeps the name reserved: the hold is younger than its `min_hold`.
@@ -100,6 +102,17 @@ class Slot : public std::enable_shared_from_this<Slot> {
   /// Loses a hold whose time is up. @return whether there may be another one: it needs an aftermath
   /// of its own
   [[nodiscard]] bool expire_locked(Instant now, Aftermath& aftermath);
+  /// The server took a hold away that is not live here. Its grant may yet come to a caller, because
+  /// the reports of a grant and of its end come in any order.
+  void taken_away_locked(const HoldId& hold) noexcept {
+    if (hold.attempt.sequence == newest_.attempt) {
+      newest_.taken = std::max(newest_.taken, hold.number);
+    }
+  }
+  /// @return whether the server took that hold away before its caller had the grant.
+  [[nodiscard]] bool was_taken_away_locked(const core::Hold& hold) const noexcept {
+    return hold.attempt.sequence == newest_.attempt && hold.number <= newest_.taken;
+  }
   /// The requester holds the name. @throws std::bad_alloc; it then does not hold the name
   void granted_locked(AcquireCall& call, core::Hold&& hold);
 
@@ -112,6 +125,12 @@ class Slot : public std::enable_shared_from_this<Slot> {
   const std::string name_;
   const Owner owner_;
   HoldKeeper keeper_;
+  /// The newest attempt. A caller that has an attempt has this one.
+  struct Newest {
+    std::uint64_t attempt = 0;  // `AttemptId::sequence`
+    std::uint64_t taken = 0;    // number of its last grant that the server took away
+  };
+  Newest newest_;
   // Made with the first shared hold, and its slot's; a pointer only, since each held lock has it.
   std::atomic<HoldKeeper*> sharing_{nullptr};
 };

@@ -3,6 +3,9 @@
 // grant and what tells of its end come by two ways, and so in any order. Method: a backend that
 // tells of the end between the grant and the caller's next step, or even before the grant.
 #include "support/contract_core.hpp"
+#include "support/contract_worker.hpp"
+
+#include <mutex>
 
 namespace mortise::contract {
 namespace {
@@ -44,6 +47,32 @@ TEST_F(CoreTakenEarly, BeforeTheAnswerThatGrantsIt) {
     operation->granted(grant(number));
   };
   expect_the_second_grant();
+}
+
+// A release leaves together with the attempt of the next waiter. The store grants that attempt, and
+// an administrator ends the hold, before the waiter has the attempt. Promise: S1
+TEST_F(CoreTakenEarly, BeforeTheNextWaiterHasTheAttemptThatCameWithARelease) {
+  std::uint64_t number = 10;
+  script_->on_acquire = [&](const auto& operation) { operation->granted(grant(++number)); };
+  script_->on_release = [&](const auto& release) {
+    if (const auto& attempt = release->successor()) {
+      attempt->granted(grant(++number));
+      take(*attempt, number);
+    }
+    release->answered(Released::released);
+  };
+  Client client = open();
+  Lock lock = client.make_lock("name");
+  Lock other = client.make_lock("name", {.lease = 10s});  // so that the hold is not passed on
+  lock.lock();
+  Worker worker;
+  auto token = worker.start([&] {
+    const std::lock_guard hold(other);
+    return other.token().value();
+  });
+  ASSERT_TRUE(worker.falls_asleep());
+  lock.unlock();
+  EXPECT_EQ(token.get(), 13U * 1024) << "the hold that was taken away stands";
 }
 
 TEST_F(CoreTakenEarly, AnOlderHoldOfTheNameIsNoReason) {
