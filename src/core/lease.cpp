@@ -29,9 +29,8 @@ Nanos unusable(Nanos lease, SafetyMargin margin) noexcept {
 Lease::Lease(const Terms& terms, const Grant& grant, SafetyMargin margin, Instant now,
              double spread)
     : wanted_(grant.fixed ? std::min(grant.lease, terms.lease) : terms.lease),
-      max_hold_(terms.max_hold),
       margin_(margin),
-      spread_(spread),
+      spreading_(spread),
       hold_end_(plus(now, terms.max_hold)),
       renews_(terms.renew) {
   count(grant.counted_from, grant.lease);
@@ -54,10 +53,7 @@ void Lease::count(Instant counted_from, Nanos lease) noexcept {
     return;
   }
   const Nanos third = lease / renewals_in_a_lease;
-  const auto ahead = Nanos(static_cast<Nanos::rep>(static_cast<double>(third.count()) * spread_));
-  const bool moved = !provisional && unspread_ > 0;
-  if (moved) --unspread_;
-  ask_at_ = counted_from + third - (moved ? ahead / spreads : Nanos(0));
+  ask_at_ = counted_from + third - (provisional ? Nanos(0) : spreading_.next(third));
 }
 
 Instant Lease::deadline() const noexcept { return std::min(lease_end_, hold_end_); }
@@ -111,7 +107,7 @@ void Lease::asked_too(Instant now) noexcept {
 // What nobody answers for a while is asked for by all holds at once afterwards.
 void Lease::put_in_jeopardy() noexcept {
   state_ = State::jeopardy;
-  unspread_ = spreads;
+  spreading_.restart();
 }
 
 bool Lease::renewed(Instant counted_from, Nanos lease, Instant now) noexcept {
@@ -157,6 +153,6 @@ bool Lease::fit_to_pass(Instant now) const noexcept {
   return lease_ == no_lease || lease_end_ - now >= lease_ / 2;
 }
 
-void Lease::passed(Instant now) noexcept { hold_end_ = plus(now, max_hold_); }
+void Lease::passed(Instant now, Nanos max_hold) noexcept { hold_end_ = plus(now, max_hold); }
 
 }  // namespace mortise::core

@@ -10,6 +10,29 @@
 
 namespace mortise::core {
 
+/// Moves the renewals of a hold ahead, so that holds that began together are not renewed together.
+class Spreading {
+ public:
+  Spreading() = default;
+  /// @param part 0 to 1, evenly spread over the holds of a client
+  explicit Spreading(double part) noexcept : part_(part) {}
+  /// The holds have come together again.
+  void restart() noexcept { left_ = steps; }
+  /// A renewal is planned. @return by how much to move it: a quarter of this hold's part of
+  /// `pause`, until the holds are spread over the whole pause between two renewals
+  [[nodiscard]] Nanos next(Nanos pause) noexcept {
+    if (left_ == 0) return Nanos(0);
+    --left_;
+    return Nanos(static_cast<Nanos::rep>(static_cast<double>(pause.count()) * part_)) / steps;
+  }
+
+ private:
+  static constexpr std::uint8_t steps = 4;
+
+  double part_ = 0;
+  std::uint8_t left_ = steps;
+};
+
 /// Counts from before the request was sent, never from its reply (the server's count may have begun
 /// at any time in between), and never comes back once it has lapsed.
 class Lease {
@@ -18,9 +41,7 @@ class Lease {
   enum class Step : std::uint8_t { none, renew, lose };
 
   Lease() = default;
-  /// @param spread 0 to 1: how far this hold's renewals are moved ahead, so that holds that began
-  /// together are not renewed together: by a quarter of that until they are spread over the whole
-  /// time between two renewals, and then no more
+  /// @param spread 0 to 1: see `Spreading`
   Lease(const Terms& terms, const Grant& grant, SafetyMargin margin, Instant now, double spread);
 
   /// @return when the hold ends unless it is renewed; `never` where nothing ends it.
@@ -64,20 +85,17 @@ class Lease {
   /// Whether enough is left to pass the hold on: half a lease, and no renewal overdue.
   [[nodiscard]] bool fit_to_pass(Instant now) const noexcept;
   /// It was passed on: the new owner has its longest hold before it.
-  void passed(Instant now) noexcept;
+  void passed(Instant now, Nanos max_hold) noexcept;
 
  private:
-  static constexpr std::uint8_t spreads = 4;
-
   void count(Instant counted_from, Nanos lease) noexcept;
   void put_in_jeopardy() noexcept;
   /// Between two looks at a hold that is not renewed, since its store has no leases.
   [[nodiscard]] Nanos pause_of_looks() const noexcept { return wanted_ / renewals_in_a_lease; }
 
   Nanos wanted_{};
-  Nanos max_hold_ = Nanos::max();
   SafetyMargin margin_{};
-  double spread_ = 0;
+  Spreading spreading_;
   Nanos lease_ = no_lease;
   Instant lease_end_ = never;
   Instant hold_end_ = never;
@@ -88,7 +106,6 @@ class Lease {
   bool asked_ = false;  // a renewal is on its way
   bool ownerless_ = false;
   State state_ = State::held;
-  std::uint8_t unspread_ = spreads;  // renewals that are still to be moved ahead
 };
 
 }  // namespace mortise::core

@@ -191,7 +191,7 @@ NameState::Departure NameState::pass(Instant now) {
   queue_.remove(*departure.next);
   departure.next->wakeup = Waiter::Wakeup::held;
   Hold passed = hold_->handed_to(departure.next->owner, departure.next->terms, now);
-  passed.lease.passed(now);
+  passed.lease.passed(now, passed.terms->max_hold);
   if (!base::mutant("core.token_stays_at_a_hand_over")) ++passed.passes;
   departure.ended = std::exchange(*hold_, std::move(passed));
   return departure;

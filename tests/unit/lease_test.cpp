@@ -277,7 +277,7 @@ TEST(LeaseTest, PassedOnWithHalfALeaseLeft) {
 
 TEST(LeaseTest, TheNewOwnerHasItsLongestHoldBeforeIt) {
   Lease lease(terms(30s, true, 60s), grant(no_lease), {}, origin, 0);
-  lease.passed(origin + 10s);
+  lease.passed(origin + 10s, 60s);
   EXPECT_EQ(lease.deadline(), origin + 70s);
 }
 
