@@ -30,9 +30,6 @@ struct Hold {
   Owner owner;
   std::size_t depth = 1;     ///< how often the owner has yet to unlock
   std::uint16_t passes = 0;  ///< hand-overs inside the process since the grant
-  /// Its owner has asked to read next to it. If the hold was passed on, the server would grant that
-  /// next to the new owner, whose token would be below the reader's.
-  bool read_beside = false;
   std::uint32_t guards = 0;  ///< how many of those unlocks a `Guard` owes, on whichever thread
   AttemptId attempt{};
   std::uint64_t number = 0;      ///< of the grant
@@ -49,7 +46,6 @@ struct Hold {
                                Instant since) const {
     return {.owner = other,
             .passes = passes,
-            .read_beside = read_beside,
             .attempt = attempt,
             .number = number,
             .generation = generation,

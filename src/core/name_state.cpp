@@ -82,6 +82,7 @@ void NameState::granted(Waiter& requester, Hold&& hold, std::unique_ptr<Sharers>
   } else {
     assert(!hold_ && !sharers_);
     hold_.emplace(std::move(hold));
+    read_beside_ = false;
   }
   requester_ = nullptr;
 }
@@ -150,17 +151,16 @@ void NameState::begin_requesting(Waiter& waiter) noexcept {
   requester_ = &waiter;
   waiter.wakeup = Waiter::Wakeup::ask;
   if (!hold_) return;
-  hold_->read_beside = true;  // so it is not passed on again
+  read_beside_ = true;
   waiter.own_number = hold_->number;
   waiter.own_passes = hold_->passes;
 }
 
 bool NameState::may_pass(Instant now, const TurnLimits& turn) const {
   // Where its owner is a reader, too, or may be soon: nobody may be exclusive beside it.
-  return !queue_.empty() && !hold_->read_beside &&
-         hold_->terms->agrees_with(*queue_.front()->terms) && hold_->passes < turn.passes &&
-         now - hold_->granted_at < turn.time && hold_->lease.fit_to_pass(now) &&
-         !Keeping::due(*hold_, now);
+  return !queue_.empty() && !read_beside_ && hold_->terms->agrees_with(*queue_.front()->terms) &&
+         hold_->passes < turn.passes && now - hold_->granted_at < turn.time &&
+         hold_->lease.fit_to_pass(now) && !Keeping::due(*hold_, now);
 }
 
 NameState::Departure NameState::unlock(Owner owner, Instant now, const TurnLimits& turn,

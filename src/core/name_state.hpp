@@ -131,6 +131,9 @@ class NameState {
   void begin_requesting(Waiter& waiter) noexcept;
 
   std::optional<Hold> hold_;
+  // The owner of the hold has asked to read next to it. If the hold was passed on, the server would
+  // grant that next to the new owner, whose token would be below the reader's.
+  bool read_beside_ = false;
   std::unique_ptr<Sharers> sharers_;  // null: no reader
   Waiter* requester_ = nullptr;
   std::uint32_t releasing_ = 0;  // releases that have yet to leave
