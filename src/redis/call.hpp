@@ -202,7 +202,7 @@ struct Call : remote::Call {
       case Kind::list:
       case Kind::queue: break;
     }
-    return Purpose::question;
+    return question;
   }
 };
 
