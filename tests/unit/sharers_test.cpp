@@ -56,22 +56,22 @@ class SharersTest : public ::testing::Test {
 TEST_F(SharersTest, GuardsCountForEachReader) {
   const Owner a = comes();
   const Owner b = comes();
-  state_.guard_comes(a, Mode::shared);
-  state_.guard_comes(a, Mode::shared);
-  state_.guard_comes(b, Mode::shared);
-  state_.guard_comes(b, Mode::exclusive);  // it has no such hold
+  state_.change_guards(a, 1, Mode::shared);
+  state_.change_guards(a, 1, Mode::shared);
+  state_.change_guards(b, 1, Mode::shared);
+  state_.change_guards(b, 1);  // it has no such hold
   EXPECT_EQ(sharers().find(a)->guards, 2U);
   EXPECT_EQ(sharers().find(b)->guards, 1U);
-  state_.guard_leaves(a, Mode::shared);
-  state_.guard_leaves(b, Mode::shared);
-  state_.guard_leaves(b, Mode::shared);
+  state_.change_guards(a, -1, Mode::shared);
+  state_.change_guards(b, -1, Mode::shared);
+  state_.change_guards(b, -1, Mode::shared);
   EXPECT_EQ(sharers().find(a)->guards, 1U);
   EXPECT_EQ(sharers().find(b)->guards, 0U);
   ASSERT_TRUE(state_.lose(1, false));
-  EXPECT_EQ(state_.lost_hold(a, Mode::shared)->guards, 1U);
-  EXPECT_EQ(state_.lost_hold(b, Mode::shared)->guards, 0U);
-  state_.guard_leaves(a, Mode::shared);
-  EXPECT_EQ(state_.lost_hold(a, Mode::shared)->guards, 0U);
+  EXPECT_EQ(state_.lost().find(a, Mode::shared)->guards, 1U);
+  EXPECT_EQ(state_.lost().find(b, Mode::shared)->guards, 0U);
+  state_.change_guards(a, -1, Mode::shared);
+  EXPECT_EQ(state_.lost().find(a, Mode::shared)->guards, 0U);
 }
 
 TEST_F(SharersTest, OwnersAndReadersGuardsAreTwoThings) {
@@ -84,10 +84,10 @@ TEST_F(SharersTest, OwnersAndReadersGuardsAreTwoThings) {
   ASSERT_EQ(state_.enter(reader, false, now_, {}), Entry::ask);
   state_.granted(reader, Hold{.owner = owner.owner, .terms = terms_},
                  state_.expect_grant(Mode::shared));
-  state_.guard_comes(owner.owner, Mode::shared);
+  state_.change_guards(owner.owner, 1, Mode::shared);
   EXPECT_EQ(state_.live()->guards, 0U);
-  state_.guard_comes(owner.owner);
-  state_.guard_leaves(owner.owner, Mode::shared);
+  state_.change_guards(owner.owner, 1);
+  state_.change_guards(owner.owner, -1, Mode::shared);
   EXPECT_EQ(state_.live()->guards, 1U);
   EXPECT_EQ(sharers().find(owner.owner)->guards, 0U);
 }
@@ -144,9 +144,9 @@ TEST_F(SharersTest, APartThatNobodyCanUnlockEndsAsTheHoldWouldHave) {
   EXPECT_FALSE(sharers().hold().lease.ownerless());
   const NameState::Loss loss = state_.lose_part(end);
   EXPECT_EQ(loss.ended.owner, a);
-  EXPECT_EQ(loss.next, nullptr);
+  EXPECT_EQ(state_.serve(end, {}), nullptr);
   EXPECT_TRUE(loss.sharers.list().empty());
-  ASSERT_NE(state_.lost_hold(a, Mode::shared), nullptr) << "until somebody forgets it";
+  ASSERT_NE(state_.lost().find(a, Mode::shared), nullptr) << "until somebody forgets it";
   EXPECT_EQ(sharers().find(a), nullptr);
   EXPECT_NE(sharers().find(b), nullptr);
   EXPECT_EQ(sharers().next_end(), never);
@@ -171,7 +171,7 @@ TEST_F(SharersTest, AGuardKeepsItsOwnPartOnly) {
   const Owner b = comes();
   ends(a);
   ends(b);
-  state_.guard_comes(a, Mode::shared);
+  state_.change_guards(a, 1, Mode::shared);
   look(start_ + 10s);
   EXPECT_EQ(sharers().find(a)->until, never);
   EXPECT_EQ(sharers().find(b)->until, start_ + 30s - unused);
