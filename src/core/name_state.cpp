@@ -28,7 +28,7 @@ NameState::Entry NameState::enter(Waiter& waiter, bool may_wait, Instant now,
     return Entry::lost;
   if (!shared && sharers_ && sharers_->find(waiter.owner) != nullptr) return Entry::upgrade;
   // Not while a release is about to leave: a request that overtook it would find our own hold.
-  const bool idle = !hold_ && !sharers_ && releasing_ == 0 && queue_.empty();
+  const bool idle = !hold_ && !sharers_ && !releasing_.is_any() && queue_.empty();
   if (requester_ == nullptr && (idle || entry == Entry::ask)) {
     begin_requesting(waiter);
     return Entry::ask;
@@ -126,8 +126,8 @@ Waiter* NameState::join(Instant now, const TurnLimits& turn) noexcept {
 }
 
 Waiter* NameState::ask() noexcept {
-  if (requester_ != nullptr) return nullptr;
-  const bool held = hold_ || sharers_ || releasing_ > 0;
+  if (requester_ != nullptr || queue_.empty()) return nullptr;
+  const bool held = hold_ || sharers_ || releasing_.is_any();
   Waiter* chosen = held ? nullptr : queue_.front();
   // A reader whose owner has the name exclusively would ask at once if it came now.
   if (hold_ && !sharers_) {
@@ -182,7 +182,7 @@ NameState::Departure NameState::unlock_shared(Owner owner) {
   sharers_.reset();
   departure.exit = Exit::release;
   departure.next = hold_ ? nullptr : successor();
-  ++releasing_;
+  releasing_.begin(queue_.empty() && requester_ == nullptr && !hold_);
   return departure;
 }
 
@@ -202,13 +202,13 @@ NameState::Departure NameState::end_hold(Instant now) {
   if (sharers_ && Keeping::due(*hold_, now)) sharers_->kept_until(Keeping(*hold_).until());
   Departure departure{.exit = Exit::release, .next = successor(), .ended = std::move(hold_)};
   hold_.reset();
-  ++releasing_;
+  releasing_.begin(queue_.empty() && requester_ == nullptr && !sharers_);
   return departure;
 }
 
 // Nobody, where the other hold of a downgrade stands: that comes next. Nor beside a requester.
 Waiter* NameState::successor() const noexcept {
-  const bool none = queue_.empty() || sharers_ || requester_ != nullptr || releasing_ > 0;
+  const bool none = queue_.empty() || sharers_ || requester_ != nullptr || releasing_.is_any();
   return none ? nullptr : queue_.front();
 }
 
@@ -221,7 +221,7 @@ std::optional<NameState::Loss> NameState::lose(std::uint64_t generation, bool se
   loss->ended.lease.refused();
   // `expect_grant()` made room for it: a loss needs no memory.
   lost_.add(loss->ended, loss->ended.token(), Mode::exclusive);
-  if (sent_first) ++releasing_;
+  if (sent_first) releasing_.begin(false);
   return loss;
 }
 
@@ -234,7 +234,7 @@ NameState::Loss NameState::lose_shared(bool sent_first) noexcept {
     lost_.add(*sharer, loss.ended.token(), Mode::shared);
     if (base::mutant("core.one_sharer_learns_the_loss")) break;
   }
-  if (sent_first) ++releasing_;
+  if (sent_first) releasing_.begin(false);
   return loss;
 }
 

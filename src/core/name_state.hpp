@@ -5,6 +5,7 @@
 #pragma once
 
 #include "core/hold.hpp"
+#include "core/leaving_releases.hpp"
 #include "core/lost_holds.hpp"
 #include "core/sharers.hpp"
 #include "core/waiter.hpp"
@@ -79,7 +80,10 @@ class NameState {
   /// @param mode `shared` = of a reader; all others are alike
   Departure unlock(Owner owner, Instant now, const TurnLimits& turn, Mode mode = Mode::exclusive);
   /// The release left for the server: the next attempt comes after it.
-  void release_sent() noexcept { --releasing_; }
+  void release_sent() noexcept { releasing_.end(); }
+  /// The same, for the thread that sent the release. @thread_safety without the mutex
+  /// @return false: a caller may wait for that, and `release_sent()` has to be called
+  [[nodiscard]] bool release_left_unseen() noexcept { return releasing_.end_unseen(); }
 
   struct Loss {
     Hold ended{};
@@ -114,7 +118,7 @@ class NameState {
   [[nodiscard]] std::uint32_t permits() const noexcept;
   /// @return whether whoever comes now has to wait for others of this process.
   [[nodiscard]] bool busy() const noexcept {
-    return hold_ || sharers_ || requester_ != nullptr || releasing_ > 0 || !queue_.empty();
+    return hold_ || sharers_ || requester_ != nullptr || releasing_.is_any() || !queue_.empty();
   }
 
  private:
@@ -136,7 +140,7 @@ class NameState {
   bool read_beside_ = false;
   std::unique_ptr<Sharers> sharers_;  // null: no reader
   Waiter* requester_ = nullptr;
-  std::uint32_t releasing_ = 0;  // releases that have yet to leave
+  mutable LeavingReleases releasing_;  // to look changes it
   WaitQueue queue_;
   LostHolds lost_;
 };

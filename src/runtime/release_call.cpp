@@ -151,6 +151,7 @@ ReleaseCall::Action ReleaseCall::release() noexcept {
 }
 
 void ReleaseCall::release_sent(std::shared_ptr<Attempt> yielded) noexcept {
+  if (!yielded && slot_.state.release_left_unseen()) return;  // as nearly always
   {
     const Slot::Lock lock(slot_.mutex);
     AcquireCall* const front = slot_.first_locked();

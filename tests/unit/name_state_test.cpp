@@ -316,5 +316,35 @@ TEST_F(NameStateTest, AnotherNumberOfPermitsIsRefused) {
   EXPECT_EQ(state_.enter(other, true), NameState::Entry::ask) << "an idle one has no number";
 }
 
+// A waiter that came while the release was about to leave would never be called.
+// Promise: L2
+TEST_F(NameStateTest, AReleaseThatLeavesUnseenIsOverWithoutTheMutex) {
+  Waiter a = waiter();
+  Waiter b = waiter();
+  take(a);
+  ASSERT_EQ(state_.unlock(a.owner, now_, turn_).exit, Exit::release);
+  EXPECT_TRUE(state_.release_left_unseen());
+  EXPECT_FALSE(state_.busy());
+  take(a);
+  ASSERT_EQ(state_.unlock(a.owner, now_, turn_).exit, Exit::release);
+  ASSERT_EQ(state_.enter(b, true), Entry::wait);
+  EXPECT_FALSE(state_.release_left_unseen());
+  state_.release_sent();
+  EXPECT_EQ(served(), &b);
+  EXPECT_EQ(state_.requester(), &b);
+}
+
+TEST_F(NameStateTest, AReleaseBesideAWaiterNeverLeavesUnseen) {
+  Waiter a = waiter();
+  Waiter b = waiter();
+  take(a);
+  ASSERT_EQ(state_.enter(b, true), Entry::wait);
+  turn_.passes = 0;
+  ASSERT_EQ(state_.unlock(a.owner, now_, turn_).exit, Exit::release);
+  EXPECT_FALSE(state_.release_left_unseen());
+  state_.release_sent();
+  EXPECT_EQ(served(), &b);
+}
+
 }  // namespace
 }  // namespace mortise::core
