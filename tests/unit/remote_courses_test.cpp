@@ -180,7 +180,7 @@ TEST_F(RemoteCourses, WhatAReaderHasNotedIsBroughtAboutBeforeAnythingElse) {
   board_.follow(news);
   for (const auto& each : {one_, two_}) ASSERT_TRUE(table_.asked(each, 5));
   const Instant end = start + 30s;
-  for (const std::uint64_t each : {1, 2}) {
+  for (const std::uint64_t each : {1U, 2U}) {
     ASSERT_TRUE(news.note(
         {.attempt = id_of(each), .number = 77, .now = start, .until = end, .is_grant = true}));
   }

@@ -565,8 +565,8 @@ TEST_F(RemoteExchange, TakesAnAttemptOutOfTheQueueWhoseRepetitionIsRefusedForGoo
   way_.is_up = true;
   exchange_.ask(waits);
   courses_.on(waits->request().attempt, [](auto& entry) { entry.course.wait(); });
-  exchange_.refused(Parcel::take(waits, clock_->now(), false), {Errc::denied, "no permission"},
-                    true);
+  exchange_.refused(Parcel::of(Purpose::take, waits, clock_->now()),
+                    {Errc::denied, "no permission"}, true);
   EXPECT_EQ(waits->failure().code, Errc::denied);
   EXPECT_EQ(store_.take_sent(), "tu");
 }
