@@ -278,7 +278,7 @@ TEST(RedisAnswerTest, ReleasedWithASuccessor) {
   const auto next =
       ReleaseAnswer::parse(list_of({word("freed"), integer(answered_at), answer_of_readers()}));
   ASSERT_TRUE(next && next->successor);
-  EXPECT_EQ(next->successor->label, "host:1  x ");
+  EXPECT_EQ(next->successor->holding.label, "host:1  x ");
   EXPECT_FALSE(ReleaseAnswer::parse(list_of({word("freed"), integer(answered_at), list_of({})})));
   EXPECT_FALSE(ReleaseAnswer::parse(
       list_of({word("freed"), integer(answered_at), recorded_answer(), answer_of_readers()})));

@@ -35,7 +35,7 @@ TEST(RedlockSettingsTest, EachServerHasItsAddressAndAllElseInCommon) {
   ASSERT_EQ(settings.nodes.size(), 3U);
   EXPECT_EQ(settings.text(), "redlock a:6379,b:7,[::1]:8");
   for (const redis::Settings& node : settings.nodes) {
-    EXPECT_EQ(node.database, 3);
+    EXPECT_EQ(node.login.database, 3);
     EXPECT_EQ(node.prefix, "shop:");
     EXPECT_EQ(node.login.client_name, "till");
     EXPECT_EQ(node.login.credentials.user, "app");
@@ -48,7 +48,7 @@ TEST(RedlockSettingsTest, SocketsAndTls) {
   const Settings sockets = Settings::parse("redlock+unix:///run/a.sock,/run/b.sock,/c?db=2");
   EXPECT_EQ(sockets.text(), "redlock /run/a.sock,/run/b.sock,/c");
   EXPECT_EQ(sockets.nodes[1].address.path, "/run/b.sock");
-  EXPECT_EQ(sockets.nodes[2].database, 2);
+  EXPECT_EQ(sockets.nodes[2].login.database, 2);
   const Settings encrypted = Settings::parse("redlocks://a,b,c?verify=no");
   for (const redis::Settings& node : encrypted.nodes) {
     ASSERT_TRUE(node.tls.has_value());
