@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+
 namespace mortise::core {
 namespace {
 
@@ -319,7 +321,8 @@ TEST_F(NameStateShared, WhoeverMayReadBesideItsOwnHoldAsksWhenNobodyElseDoes) {
 // that hold never ends. Promise: L2
 TEST_F(NameStateShared, AReaderAsksAsSoonAsItsOwnerHasTheNameByAnotherCall) {
   for (const bool passed : {false, true}) {
-    state_ = NameState();
+    std::destroy_at(&state_);
+    std::construct_at(&state_);
     Waiter before = writer();
     if (passed) take(before);
     Waiter x = writer();
