@@ -179,7 +179,7 @@ void check(const Reply& reply) {
 void greet(const std::vector<Reply>& replies, const std::string& inbox) {
   Settings settings;
   settings.login.credentials = {.user = "me", .password = "s3cr3t", .password_file = {}};
-  settings.database = 1;
+  settings.login.database = 1;
   Greeting greeting(settings, inbox);
   for (const Reply& reply : replies) {
     if (greeting.done()) break;
