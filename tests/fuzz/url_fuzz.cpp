@@ -62,7 +62,7 @@ std::string parsed(std::string_view scheme, std::string_view text) {
     const bool by_host = !settings.address.host.empty();
     const bool by_sentinels = settings.sentinels.has_value();
     expect(by_path + by_host + by_sentinels == 1, "one place, or sentinels that tell it");
-    expect(settings.database >= 0, "a database");
+    expect(settings.login.database >= 0, "a database");
     return settings.address.path.empty() ? settings.address.text() : "";
   }
   if (scheme.starts_with("redlock")) {
