@@ -12,7 +12,6 @@
 #include "redis/topology.hpp"
 #include "remote/outcome.hpp"
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -260,20 +259,29 @@ void Answers::recall(const Call& call, const Answer& answer) {
 
 // A waiter gets to know by the inbox. So a client that may not listen should not learn that from
 // the first lock that is not free.
-// @return false: not yet, and the check asks again
+// @return false: not yet, and the check goes on when it is
 bool Answers::is_inbox_known(Server& server, const Call& call) {
-  constexpr std::chrono::milliseconds pause{5};
   const auto& check = static_cast<const Check&>(*call.operation);
   if (!check.client()) return true;  // no client that could wait
+  Call again = call;
+  again.wanted_inbox = true;
   if (!call.wanted_inbox) {
     parts_.polling->open_inbox(server, *check.client());
     server.inbox().renew();
   }
   if (server.inbox().state().is_up() || server.inbox().state().is_decided()) return true;
-  Call again = call;
-  again.wanted_inbox = true;
-  parts_.exchange->repeat_at(again, parts_.now() + pause);
+  if (!parts_.exchange->waiting().hold_up(server, std::move(again))) return true;
+  if (server.inbox().state().is_up() || server.inbox().state().is_decided())
+    go_on_checking(server);  // in between
   return false;
+}
+
+void Answers::go_on_checking(Server& server) {
+  base::OneByOne each;
+  for (const Call& call : parts_.exchange->waiting().take_held_up(server)) {
+    each([&] { check(server, call); });
+  }
+  each.finish();
 }
 
 void Answers::check(Server& server, const Call& call) {

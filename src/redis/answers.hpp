@@ -21,6 +21,8 @@ class Answers {
   /// waiter may get a push about it before or after this reply.
   void matched(Server& server, const Call& call, const Reply& reply, Instant now);
   void answered(Server& server, const Call& call, const Reply& reply);
+  /// It is known by now whether that server has an inbox, for which checks wait.
+  void go_on_checking(Server& server);
 
  private:
   void matched_release(Server& server, const Call& call, Instant now);

@@ -2,6 +2,7 @@
 #include "redis/events.hpp"
 
 #include "base/mutant.hpp"
+#include "base/one_by_one.hpp"
 #include "redis/polling.hpp"
 
 #include <utility>
@@ -25,7 +26,11 @@ void Events::lost_commands(Server& server, const Failure& why, bool final, bool 
 }
 
 void Events::lost_inbox(Server& server, const Failure& /*why*/, bool final) {
-  if (!parts_.polling->is_closed()) inbox_.lost(server, final);
+  if (parts_.polling->is_closed()) return;
+  base::OneByOne each;
+  each([&] { answers_.go_on_checking(server); });
+  each([&] { inbox_.lost(server, final); });
+  each.finish();
 }
 
 }  // namespace mortise::redis

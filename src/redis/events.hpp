@@ -23,7 +23,10 @@ class Events final : public Server::User {
     return parts_.topology->refuses(server, table);
   }
   void is_up(Server& server) override { parts_.exchange->connected(server); }
-  void listens(Server& server) override { parts_.topology->listens(server); }
+  void listens(Server& server) override {
+    answers_.go_on_checking(server);
+    parts_.topology->listens(server);
+  }
   [[nodiscard]] bool admits(const Call& call) override;
   void matched(Server& server, const Call& call, const Reply& reply, Instant now) override {
     answers_.matched(server, call, reply, now);

@@ -395,6 +395,7 @@ class Exchange {
     for (Call& call : unanswered) store_.note_lost(line, call);
     Calls calls = std::move(unanswered);
     calls.splice(calls.end(), waiting_.take(line));
+    calls.splice(calls.end(), waiting_.take_held_up(line));  // their answers are out of date
     const auto is_route = [](const Call& call) { return call.purpose() == Purpose::route; };
     const bool is_any_route = calls.remove_if(is_route) > 0;
     base::OneByOne each_of;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The calls of a client that are not under way: those that wait for a connection or for room in it,
-// those that are sent again at a moment, and those for whose answer close() waits. It sends nothing
-// and decides nothing.
+// those that are sent again at a moment, those that wait for something other than a connection, and
+// those for whose answer close() waits. It sends nothing and decides nothing.
 #pragma once
 
 #include <mortise/operation.hpp>
@@ -40,7 +40,7 @@ class WaitingCalls {
     const std::lock_guard lock(mutex_);
     const auto its = lines_.find(&line);
     if (its == lines_.end()) return;
-    Outbox<Call>& outbox = its->second;
+    Outbox<Call>& outbox = its->second.outbox;
     const bool is_first = outbox.empty();
     outbox.add(std::move(alone));
     if (is_first) lines_with_calls_.fetch_add(1);
@@ -50,21 +50,21 @@ class WaitingCalls {
     if (lines_with_calls_.load() == 0) return false;  // as nearly always
     const std::lock_guard lock(mutex_);
     const auto its = lines_.find(&line);
-    return its != lines_.end() && !its->second.empty();
+    return its != lines_.end() && !its->second.outbox.empty();
   }
   /// @return the calls that wait for that connection, or the first of them.
   [[nodiscard]] Calls take(const Line& line, std::size_t most = SIZE_MAX) noexcept {
     if (lines_with_calls_.load() == 0) return {};
     const std::lock_guard lock(mutex_);
     const auto its = lines_.find(&line);
-    return its == lines_.end() ? Calls() : take_locked(its->second, most);
+    return its == lines_.end() ? Calls() : take_locked(its->second.outbox, most);
   }
   /// @return all calls that wait for a connection.
   [[nodiscard]] Calls take_all() noexcept {
     Calls calls;
     const std::lock_guard lock(mutex_);
     for (auto& [line, its] : lines_) {
-      calls.splice(calls.end(), take_locked(its, SIZE_MAX));
+      calls.splice(calls.end(), take_locked(its.outbox, SIZE_MAX));
     }
     return calls;
   }
@@ -94,6 +94,22 @@ class WaitingCalls {
     return due;
   }
 
+  /// It was answered by that connection, but something else has to be known before it is complete.
+  /// @return false: the client is closed
+  [[nodiscard]] bool hold_up(const Line& line, Call call) {
+    const std::lock_guard lock(mutex_);
+    const auto its = lines_.find(&line);
+    if (is_closed_ || its == lines_.end()) return false;
+    its->second.held_up.push_back(std::move(call));
+    return true;
+  }
+  /// @return those of that connection.
+  [[nodiscard]] Calls take_held_up(const Line& line) noexcept {
+    const std::lock_guard lock(mutex_);
+    const auto its = lines_.find(&line);
+    return its == lines_.end() ? Calls() : std::exchange(its->second.held_up, {});
+  }
+
   /// close() waits for the answer to that: no caller does.
   void await(const std::shared_ptr<Operation>& operation) {
     const std::lock_guard lock(mutex_);
@@ -115,11 +131,12 @@ class WaitingCalls {
     });
   }
 
-  /// The client is closed. @return all that waits for a connection or a moment
+  /// The client is closed. @return all that waits for a connection, a moment or something else
   [[nodiscard]] Calls close() noexcept {
     Calls calls = take_all();
     const std::lock_guard lock(mutex_);
     is_closed_ = true;
+    for (auto& [line, its] : lines_) calls.splice(calls.end(), its.held_up);
     base::without_memory([&] {
       for (Calls& alone : repeats_.take(never)) calls.splice(calls.end(), alone);
       places_of_repeats_.clear();
@@ -128,6 +145,11 @@ class WaitingCalls {
   }
 
  private:
+  struct OfLine {
+    Outbox<Call> outbox{};
+    Calls held_up{};
+  };
+
   [[nodiscard]] Calls take_locked(Outbox<Call>& outbox, std::size_t most) noexcept {
     if (outbox.empty()) return {};
     Calls calls = outbox.take(most);
@@ -136,7 +158,7 @@ class WaitingCalls {
   }
 
   mutable std::mutex mutex_;
-  std::map<const Line*, Outbox<Call>> lines_;
+  std::map<const Line*, OfLine> lines_;
   std::atomic<std::size_t> lines_with_calls_{0};
   using Repeats = Timer<Calls>;
   Repeats repeats_;  // each alone, so that it is taken without memory

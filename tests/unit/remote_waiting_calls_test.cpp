@@ -76,6 +76,19 @@ TEST_F(RemoteWaitingCalls, GivesWhatIsSentAgainAtItsMoment) {
   EXPECT_EQ(waiting_.due(), never);
 }
 
+TEST_F(RemoteWaitingCalls, HoldsUpWhatWaitsForSomethingElseUntilItIsClosed) {
+  const Way one;
+  const Way other;
+  waiting_.add_line(one);
+  waiting_.add_line(other);
+  for (const char name : {'a', 'b'}) EXPECT_TRUE(waiting_.hold_up(one, {name}));
+  EXPECT_TRUE(waiting_.hold_up(other, {'c'}));
+  EXPECT_EQ(names_of(waiting_.take_held_up(one)), "ab");
+  EXPECT_EQ(names_of(waiting_.take_held_up(one)), "");
+  EXPECT_EQ(names_of(waiting_.close()), "c");
+  EXPECT_FALSE(waiting_.hold_up(one, {'d'})) << "nobody would complete it";
+}
+
 TEST_F(RemoteWaitingCalls, AwaitsWhatItGivesBack) {
   const auto release = std::make_shared<Release>(HoldId{});
   EXPECT_FALSE(waiting_.is_any_awaited());
