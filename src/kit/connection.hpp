@@ -11,8 +11,8 @@
 #include "base/endpoint.hpp"
 #include "kit/call.hpp"
 #include "remote/link.hpp"
-#include "remote/pipeline.hpp"
 #include "remote/stream/approach.hpp"
+#include "remote/stream/pipeline.hpp"
 
 #include <atomic>
 #include <list>

@@ -13,7 +13,7 @@
 #include "redis/reply_input.hpp"
 #include "redis/settings.hpp"
 #include "remote/link.hpp"
-#include "remote/pipeline.hpp"
+#include "remote/stream/pipeline.hpp"
 
 #include <atomic>
 #include <list>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What threads that read answers have noted of attempts without the mutex of their courses.
+// Notes of the threads that read answers, about attempts, without the mutex of their courses.
 #pragma once
 
 #include <mortise/clock.hpp>

@@ -331,7 +331,7 @@ class Courses {
   }
 
   std::mutex& mutex_;
-  mutable CourseLists<More> lists_;  // whoever locks it has it learn
+  mutable CourseLists<More> lists_;  // each lock has it learn
 };
 
 }  // namespace mortise::remote

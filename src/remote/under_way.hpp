@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The calls that were sent on a connection and are not answered, where answers come in the order of
-// the calls. A connection breaks and is made anew while a thread stands between two steps of a
-// send, so each connection is a generation of its own, and what a thread learned of one is never
-// applied to another.
+// The calls that were sent on a connection and are not answered. Answers come in the order of the
+// calls. A connection can break, and the next one can be made, while a thread stands between two
+// steps of a send. So each connection has a number, its generation, and a thread applies nothing
+// that it learned of one connection to another one.
 #pragma once
 
 #include <mortise/clock.hpp>
@@ -25,10 +25,9 @@ namespace mortise::remote {
 template <class Call>
 class UnderWay {
  public:
-  /// Calls go from hand to hand without memory: what becomes of them when there is none is told all
-  /// the same.
+  /// Calls are passed on without memory, so that their fate can be reported if there is none.
   using Calls = std::list<Call>;
-  /// Where a call stands.
+  /// The place of a call.
   struct Place {
     std::uint64_t generation = 0;
     std::uint64_t number = 0;
@@ -49,7 +48,7 @@ class UnderWay {
 
   // Any thread.
 
-  /// @return the number of the connection; grows, and begins with 1 where it shares them with none.
+  /// @return the number of the connection; grows. Without `generations` the first one is 1.
   [[nodiscard]] std::uint64_t generation() const noexcept { return generation_.load(); }
   [[nodiscard]] std::size_t size() const noexcept {
     const std::size_t over =
@@ -84,8 +83,8 @@ class UnderWay {
     last_ = &node;
     return {generation_.load(), numbers_};
   }
-  /// Exactly that call was never sent. @return it, alone; none = it is not here: its connection
-  /// broke, and whoever was told of that has it
+  /// Exactly that call was never sent. @return it, alone; none = its connection broke, and `end()`
+  /// has returned the call
   [[nodiscard]] Calls take_back(const Place& place) noexcept {
     // The write failed, the thread stood still, and the connection was made anew: the newest call
     // is another one's, and each reply goes to the call behind its own (S1).
@@ -121,7 +120,7 @@ class UnderWay {
     const Node* const node = next_waiting();
     return node == nullptr ? Limits{} : Limits{node->left, node->deadline};
   }
-  /// A reply came. @return the call that it answers; null = nobody asked. `answer()` or
+  /// A reply came. @return the call that it answers; null = no call is under way. `answer()` or
   /// `leave()` comes next
   [[nodiscard]] Call* take_oldest() noexcept {
     for (;;) {
@@ -142,12 +141,12 @@ class UnderWay {
   }
   /// @return the call that was taken.
   [[nodiscard]] const Call& taken() const noexcept { return reader_.taken->one.front(); }
-  /// Whoever asked has the answer.
+  /// The user has the answer.
   void finish() noexcept {
     if (reader_.taken != nullptr) let_go(std::exchange(reader_.taken, nullptr)->one.front());
   }
-  /// Whoever asked could not be told the answer: it counts as not answered, for the `end()`, which
-  /// has to come next, since the next reply is not its own (S1).
+  /// The user could not get the answer. So the call counts as not answered, for the `end()` that
+  /// has to come next: the next reply is not the answer to this call (S1).
   void put_back() noexcept { reader_.put_back = std::exchange(reader_.taken, nullptr); }
 
   // The reader's role, under the mutex.
@@ -166,7 +165,8 @@ class UnderWay {
     reader_.over.store(added_.load(std::memory_order_relaxed), std::memory_order_release);
     return calls;
   }
-  /// What is sent from now on has a larger number than anything before, on any connection.
+  /// A call that is sent from now on has a larger generation than each one before, on any
+  /// connection.
   void renew() noexcept {
     std::atomic<std::uint64_t>& last = generations_ != nullptr ? *generations_ : own_;
     generation_.store(last.fetch_add(1) + 1);
@@ -175,14 +175,14 @@ class UnderWay {
  private:
   enum class State : std::uint8_t { waits, taken, is_over };
   struct Node {
-    Calls one{};  // the call; empty once it has gone to somebody else
+    Calls one{};  // the call; empty once another list has it
     std::uint64_t number = 0;
     Instant left{};
     Instant deadline{};
     std::atomic<State> state{State::is_over};
     std::atomic<Node*> next{nullptr};
   };
-  /// What the reader's role changes.
+  /// Only the reader's role changes it.
   struct Reader {
     std::atomic<Node*> answered;       // last
     std::atomic<std::size_t> over{0};  // how many are, of those that were added

@@ -173,7 +173,7 @@ TEST_F(RemoteCourses, HurryAtTheEnd) {
   EXPECT_THAT(table_.begin_looks(start, false), ElementsAre(one_));
 }
 
-// The reader has not locked the courses. Whatever looks at them next finds what it has noted.
+// The reader has not locked the courses. The next look at them finds its notes.
 // Promise: S1
 TEST_F(RemoteCourses, WhatAReaderHasNotedIsBroughtAboutBeforeAnythingElse) {
   CourseNews news;

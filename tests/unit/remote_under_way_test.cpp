@@ -105,8 +105,8 @@ TEST_F(RemoteUnderWay, AnAnsweredCallIsNotTakenBack) {
   EXPECT_TRUE(calls_.empty());
 }
 
-// A thread whose send failed sleeps while the connection is dropped and made anew, and its call has
-// been sent again there: that one stays, or the replies shift by one.
+// A thread whose send failed sleeps while the connection is dropped and the next one is made. Its
+// call was sent again there. That call stays, or each reply would go to the call before its own.
 // Promise: S1
 TEST_F(RemoteUnderWay, NothingIsTakenBackFromAnotherConnection) {
   const UnderWay<Sent>::Place stale = calls_.add(call(one_));
@@ -123,7 +123,7 @@ TEST_F(RemoteUnderWay, NothingIsTakenBackFromAnotherConnection) {
   EXPECT_EQ(answer().who, one_);
 }
 
-// What is told to nobody was not answered.
+// If there is no memory to pass an answer on, the call counts as not answered.
 TEST_F(RemoteUnderWay, AnAnswerThatNobodyCouldBeToldDidNotCome) {
   calls_.add(call(one_));
   calls_.add(call(two_));
