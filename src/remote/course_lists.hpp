@@ -9,6 +9,7 @@
 #include "remote/course_news.hpp"
 #include "remote/timer.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <list>
 #include <memory>
@@ -59,7 +60,18 @@ class CourseLists {
 
   /// Brings about what readers have noted.
   void learn() noexcept {
-    if (news_ != nullptr) news_->learn([this](const CourseNews::Item& item) { learn(item); });
+    if (news_ == nullptr) return;
+    std::size_t grants = 0;
+    Instant now{};
+    news_->learn([&](const CourseNews::Item& item) {
+      learn(item);
+      if (!item.is_grant) return;
+      ++grants;
+      now = std::max(now, item.now);
+    });
+    // Not before: an attempt that is granted by a later item would be taken for one without a
+    // caller.
+    for (; grants > 0; --grants) forget_some(now);
   }
 
   /// @return its place; nothing = the attempt is not known.
@@ -162,7 +174,6 @@ class CourseLists {
       static_cast<void>((*place)->course.release(item.number));
     }
     file(*place);
-    if (item.is_grant) forget_some(item.now);
   }
   void note_looks() noexcept {
     if (news_ != nullptr) news_->note_looks(looks_.size());
@@ -200,7 +211,9 @@ class CourseLists {
       if (kept != nullptr && place->course.was_tried_enough(kept->request().lease, now)) {
         place->course.settle();
       }
-      const bool is_left = place->course.is_undecided() && place->operation.expired();
+      // Or its caller has the grant, and that is not learned yet.
+      const bool is_left = place->course.is_undecided() && place->operation.expired() &&
+                           (news_ == nullptr || !news_->has_more());
       if (is_left || place->course.may_be_forgotten(now)) {
         erase(place);
         continue;

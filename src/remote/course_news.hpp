@@ -5,6 +5,7 @@
 #include <mortise/clock.hpp>
 #include <mortise/operation.hpp>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -60,6 +61,15 @@ class NewsBoard {
   }
   /// So many attempts are to be looked at, because a request for them was lost.
   void note_looks(std::size_t looks) noexcept { looks_.store(looks); }
+  /// @return true if there is an item that `learn()` has not passed on. A caller that the item has
+  /// served has gone before this is called.
+  [[nodiscard]] bool has_more() const noexcept {
+    std::atomic_thread_fence(std::memory_order_acquire);  // after the look at the caller
+    return std::any_of(all_.begin(), all_.end(), [](const CourseNews* news) {
+      return news->noted_.load(std::memory_order_acquire) !=
+             news->learned_.load(std::memory_order_relaxed);
+    });
+  }
   /// Calls it with each item that it was not called with; those of one server in order.
   template <class Learn>
   void learn(Learn learn) noexcept {

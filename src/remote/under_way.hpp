@@ -163,6 +163,8 @@ class UnderWay {
       node.state.store(State::is_over, std::memory_order_relaxed);
     });
     reader_.over.store(added_.load(std::memory_order_relaxed), std::memory_order_release);
+    // Their memory is used again, but for that of a call whose answer is passed on at this moment.
+    if (reader_.taken == nullptr) reader_.answered.store(last_, std::memory_order_release);
     return calls;
   }
   /// A call that is sent from now on has a larger generation than each one before, on any

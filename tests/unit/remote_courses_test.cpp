@@ -195,6 +195,34 @@ TEST_F(RemoteCourses, WhatAReaderHasNotedIsBroughtAboutBeforeAnythingElse) {
   EXPECT_EQ(table_.size(), 1U) << "the other one is over";
 }
 
+// A caller has its lock as soon as the reader has noted the grant. Then only its course is left.
+// Promise: S6
+TEST_F(RemoteCourses, NewsOfOneAttemptDoNotForgetAnotherThatIsNotLearned) {
+  CourseNews news;
+  board_.follow(news);
+  for (const std::uint64_t each : {11U, 12U, 13U}) {
+    ASSERT_TRUE(table_.asked(operation_of(each), 5));
+    ASSERT_TRUE(news.note({.attempt = id_of(each),
+                           .number = 77,
+                           .now = start,
+                           .until = start + 30s,
+                           .is_grant = true}));
+  }
+  for (const std::uint64_t each : {11U, 12U, 13U}) EXPECT_TRUE(stands(hold_of(each), start));
+}
+
+// The reader notes a grant after another thread has locked the courses.
+// Promise: S6
+TEST_F(RemoteCourses, AnAttemptWhoseGrantIsNotLearnedIsNotForgotten) {
+  CourseNews news;
+  board_.follow(news);
+  ASSERT_TRUE(table_.asked(operation_of(11), 5));
+  ASSERT_TRUE(news.note(
+      {.attempt = id_of(11), .number = 77, .now = start, .until = start + 30s, .is_grant = true}));
+  hold(12);  // under the mutex already
+  EXPECT_TRUE(stands(hold_of(11), start));
+}
+
 TEST_F(RemoteCourses, NewsOfAnAttemptThatIsOverAreNone) {
   CourseNews news;
   board_.follow(news);

@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include <malloc.h>
+
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -180,6 +182,19 @@ TEST_F(RemoteUnderWay, TheMemoryOfWhatIsOverIsUsedAgain) {
     ASSERT_EQ(operation.use_count(), 1) << "it is let go";
   }
   EXPECT_LE(places.size(), 3U);
+}
+
+// A proxy that lets each connection be made, and no call be answered.
+TEST_F(RemoteUnderWay, ConnectionsWithoutAnAnswerNeedNoMoreMemory) {
+  constexpr std::size_t most = 100'000;
+  const std::size_t before = ::mallinfo2().uordblks;
+  for (int i = 0; i < 10'000; ++i) {
+    calls_.add(call(one_));
+    ASSERT_EQ(calls_.end().size(), 1U);
+  }
+  EXPECT_LT(::mallinfo2().uordblks, before + most);
+  calls_.add(call(two_));
+  EXPECT_EQ(answer().who, two_);
 }
 
 // Promise: S1
