@@ -134,8 +134,7 @@ void Session::connect(Instant now) {
   state_ = State::connecting;
   limit_ = now + std::min(longest_connect, timeout_ / 3);
   asked_to_connect_ = now;
-  answered_ = false;
-  silent_since_ = never;
+  silence_ = {};
   timed_out_ = false;
   // A server turns away who has seen more than it has. Another one may lead on, as long as the
   // session can be alive. If it cannot, the servers have perhaps lost what they had: then they are
@@ -241,7 +240,7 @@ void Session::lost(Instant now, Failure why) {
   trouble_ = std::move(why);
   // A server that greets, answers nothing and hangs up is not to be connected to without a pause.
   // (By TLS both may be read at once: the connection was never seen up then.)
-  const bool good = answered_ || now - asked_to_connect_ >= remote::longest_pause;
+  const bool good = silence_.was_heard() || now - asked_to_connect_ >= remote::longest_pause;
   failures_ = good ? 0 : failures_ + 1;
   down_since_ = now;
   pause(now);
@@ -328,7 +327,8 @@ void Session::check_time(Instant now) {
   if (state_ == State::up) {
     // A connection that delivers answers is alive, even if the oldest request is late. A server may
     // need long for many requests.
-    if (silent_since_ == never || now < silent_since_ + timeout_ / 3) return;
+    const Instant since = silence_.since();
+    if (since == never || now < since + timeout_ / 3) return;
     timed_out_ = true;
     handle_->mark_broken(ETIMEDOUT);
     look(now);
@@ -354,9 +354,7 @@ void Session::check_time(Instant now) {
 
 bool Session::publish() {
   if (handle_) handle_->flush();
-  // Not from when they were asked for: if the process stood still before they left, that is not the
-  // server's silence.
-  if (silent_since_ == never && !calls_.empty()) silent_since_ = clock_->now();
+  if (silence_.since() == never && !calls_.empty()) silence_.sent(clock_->now());
   int descriptor = -1;
   short interest = 0;
   bool outstanding = state_ != State::idle;

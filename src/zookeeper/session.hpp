@@ -11,6 +11,7 @@
 #include "zookeeper/kept.hpp"
 #include "zookeeper/life.hpp"
 #include "zookeeper/settings.hpp"
+#include "zookeeper/silence.hpp"
 #include "zookeeper/watches.hpp"
 
 #include <atomic>
@@ -225,8 +226,7 @@ class Session final : public Source, private Handle::User {
   std::unique_ptr<Handle> left_;  // of a session that was given up
   Instant left_until_ = never;  // until then the server is to read so; never: not before it is sent
   std::string given_up_;        // why it is to end; empty: it is not
-  bool answered_ = false;         // a request, on this connection
-  Instant silent_since_ = never;  // the server owes an answer, and gave none; never: it owes none
+  Silence silence_;             // of the server, on this connection
   Instant down_since_ = never;  // this session had no connection since then
   bool turned_away_ = false;    // ... and a server has hung up on its greeting
   bool outlived_ = false;       // what it has seen is not told any more

@@ -117,6 +117,7 @@ bool Session::is_leaders_time_old(Instant now) const noexcept {
 }
 
 void Session::drain_calls(Code code) {
+  silence_.end();
   while (!calls_.empty()) {
     const auto first = calls_.begin();
     const Pending pending = std::move(first->second);
@@ -130,6 +131,7 @@ void Session::replied(std::uint64_t number, const Reply& reply) {
   if (found == calls_.end()) return;
   const Pending pending = std::move(found->second);
   calls_.erase(found);
+  if (calls_.empty()) silence_.end();  // also if the reply is that it was not executed
   if (reply.code == Code::no_user) news_ = News::no_user;
   count(pending, reply);
   // Its list came right behind it. Unless the list is lost as well, it may be out of date.
@@ -157,8 +159,7 @@ void Session::count(const Pending& pending, const Reply& reply) {
     default: break;
   }
   const Instant now = clock_->now();
-  answered_ = true;
-  silent_since_ = calls_.empty() ? never : now;
+  silence_.heard(now, !calls_.empty());
   failures_ = 0;
   switch (reply.code) {
     // What else is answered to a write may be the own server's word alone.
