@@ -157,9 +157,9 @@ void Session::attempt_failed(Instant now) {
     turned_away_ = true;
     if (down_since_ == never) down_since_ = now;
   }
-  // A certificate that is refused, ours or theirs, at every server: asking again cannot help. Where
-  // there is a session it may live on, and what it holds. The C client may try one server twice
-  // before it has tried all of them.
+  // A certificate that is refused, ours or theirs, at every server: asking again cannot help. A
+  // session may live on, with its holds. The C client may try one server twice before it has tried
+  // all of them.
   if (why.code == Errc::denied && handle_) {
     const auto found =
         std::find(not_denied_.begin(), not_denied_.end(), handle_->wire().endpoint());
