@@ -32,13 +32,10 @@ ClientState::ClientState(std::unique_ptr<Backend> backend, ClientOptions options
       turn_{.time = options_.turn, .passes = options_.turn_handoffs},
       closing_(*this),
       terms_(host_and_pid()),
-      announcements_(options_.observer, options_.drive == Drive::threads),
+      announcements_(options_.observer),
       store_(
           std::move(backend), options_.clock ? options_.clock : Clock::real(),
-          [this] { look_at_the_clock(); }, [this] { return announcements_.serve(); },
-          options_.drive == Drive::threads) {
-  if (options_.drive == Drive::program) loop_ = std::make_unique<Loop>(*this);
-}
+          [this] { look_at_the_clock(); }, [this] { return announcements_.serve(); }) {}
 
 ClientState::~ClientState() = default;
 
@@ -85,12 +82,8 @@ std::shared_ptr<Slot> ClientState::slot(std::string_view name, Mode mode, Owner 
   return names_.table(mode).slot(*this, name, owner);
 }
 
-std::shared_ptr<Check> ClientState::new_check() {
-  return std::make_shared<Check>(terms_.shortest_lease(), numbers_.client());
-}
-
 Failure ClientState::check(std::chrono::nanoseconds wait) {
-  const std::shared_ptr<Check> check = new_check();
+  const auto check = std::make_shared<Check>(terms_.shortest_lease(), numbers_.client());
   return ask(*this, *check, wait, Errc::unavailable,
              [&](Backend& backend) { backend.check(check); });
 }

@@ -61,8 +61,7 @@ AcquireCall* Slot::call_of(core::Waiter* waiter) noexcept {
 }
 
 void Slot::wake_locked(core::Waiter* waiter) noexcept {
-  if (waiter == nullptr) return;
-  if (const auto* const word = call_of(waiter)->mark_locked()) base::futex_wake(*word);
+  if (waiter != nullptr) base::futex_wake(call_of(waiter)->mark_locked());
 }
 
 void Slot::serve_locked() noexcept {

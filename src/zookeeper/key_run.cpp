@@ -59,10 +59,12 @@ void RunBegin::make_both() {
   OwnNode& node = course_.node();
   course_.operation()->sent(course_.parts().now());
   node.make_parents();
-  std::vector<Request> writes{{Ask::create_ephemeral, node.prefix(), course_.claim().label},
-                              record()};
-  const auto made = [this](const Reply& reply) { made_both(reply); };
-  if (!course_.ask(Request::all(std::move(writes)), made)) return;
+  std::vector<Write> writes{{.kind = Write::Kind::create_ephemeral,
+                             .path = node.prefix(),
+                             .data = course_.claim().label}};
+  writes.push_back(record());
+  const auto answer = course_.answer([this](const Reply& reply) { made_both(reply); });
+  if (!course_.count(course_.session().write(std::move(writes), answer))) return;
   node.asked();
   look_at_record();
 }
@@ -71,17 +73,17 @@ void RunBegin::write() {
   OwnNode& node = course_.node();
   const Memo& memo = course_.memo();
   if (!memo.there) node.make_parents();
-  std::vector<Request> writes{{Ask::check, node.path()}};
+  std::vector<Write> writes{{.kind = Write::Kind::check, .path = node.path()}};
   if (memo.there) {
     writes.push_back(
-        {.kind = Ask::check, .path = course_.claim().key.shelf, .version = memo.removals});
+        {.kind = Write::Kind::check, .path = course_.claim().key.shelf, .version = memo.removals});
   }
   writes.push_back(record());
-  const auto done = [this](const Reply& reply) { written(reply); };
-  if (course_.ask(Request::all(std::move(writes)), done)) look_at_record();
+  const auto answer = course_.answer([this](const Reply& reply) { written(reply); });
+  if (course_.count(course_.session().write(std::move(writes), answer))) look_at_record();
 }
 
-Request RunBegin::record() const {
+Write RunBegin::record() const {
   const Claim& claim = course_.claim();
   const Memo& memo = course_.memo();
   const std::uint64_t run = memo.record(false, course_.leaders_time()).run + 1;
@@ -93,7 +95,7 @@ Request RunBegin::record() const {
                   .attempt = claim.attempt.text(),
                   .label = claim.label,
                   .name = std::string(name_to_keep(claim.name))};
-  return {.kind = memo.there ? Ask::set : Ask::create,
+  return {.kind = memo.there ? Write::Kind::set : Write::Kind::create,
           .path = claim.key.kept,
           .data = kept.bytes(),
           .version = memo.version};
@@ -106,7 +108,7 @@ void RunBegin::look_at_record() {
     is_under_way_ = false;
     course_.begun(reply);
   };
-  course_.ask({Ask::get, course_.claim().key.kept}, begun);
+  course_.count(course_.session().get(course_.claim().key.kept, false, course_.answer(begun)));
   course_.parts().tidying->step(course_.session());
 }
 
@@ -164,20 +166,20 @@ void OutcomeWriter::write() {
   const bool takes_long = now - first_try_ >= course_.session().timeout() / parts_of_trying;
   if (tries_ >= most_tries && takes_long) return give_up();
   const Claim& claim = course_.claim();
-  std::vector<Request> writes{
-      {.kind = Ask::set,
+  std::vector<Write> writes{
+      {.kind = Write::Kind::set,
        .path = claim.key.kept,
        .data = record_of(course_.hold().id(), *conclusion_, claim.label).bytes(),
        .version = version_}};
   if (base::mutant("zookeeper.record_after_the_loss")) {
     // Whether it still has the key or not.
-    course_.session().ask({Ask::remove, node.path()}, {});
-    writes.front().version = Request::any_version;
+    static_cast<void>(course_.session().remove(node.path(), {}));
+    writes.front().version = Write::any_version;
   } else {
-    writes.push_back({Ask::remove, node.path()});
+    writes.push_back({.kind = Write::Kind::remove, .path = node.path()});
   }
-  const auto done = [this](const Reply& reply) { written(reply); };
-  if (!course_.ask(Request::all(std::move(writes)), done)) return;
+  const auto answer = course_.answer([this](const Reply& reply) { written(reply); });
+  if (!course_.count(course_.session().write(std::move(writes), answer))) return;
   ++tries_;
   node.removing(true);
 }
@@ -199,8 +201,9 @@ void OutcomeWriter::written(const Reply& reply) {
 }
 
 void OutcomeWriter::look() {
-  const auto looked = [this](const Reply& reply) { found(reply); };
-  course_.node().removing(course_.ask_in_sync({Ask::get, course_.claim().key.kept}, looked));
+  const auto answer = course_.answer([this](const Reply& reply) { found(reply); });
+  const bool is_sent = course_.session().get_in_sync(course_.claim().key.kept, answer);
+  course_.node().removing(course_.count(is_sent));
 }
 
 void OutcomeWriter::found(const Reply& reply) {

@@ -5,7 +5,7 @@
 
 #include <mortise/operation.hpp>
 
-#include "zookeeper/request.hpp"
+#include "zookeeper/handle.hpp"
 
 #include <cstdint>
 #include <string>

@@ -30,7 +30,7 @@ void QueueCourse::ask_again() {
     if (reply.code == Code::no_node && is_watching()) predecessor_gone();
     drive();
   };
-  ask({Ask::exists, predecessor_}, looked);
+  count(session().exists(predecessor_, answer(looked)));
 }
 
 // While there is no connection, the server reports only the last event of a node: that an owner has
@@ -118,10 +118,12 @@ void QueueCourse::wait_behind(const Place& place) {
   if (is_watching() && predecessor == predecessor_) return holder().ask();
   predecessor_ = std::move(predecessor);
   set_watching(false);
-  const auto looked = [this](const Reply& reply) { watching(reply); };
-  if (!ask({Ask::get_and_watch, predecessor_}, looked)) return;
+  if (!count(session().get(predecessor_, true,
+                           answer([this](const Reply& reply) { watching(reply); })))) {
+    return;
+  }
   // The session knows it from now on, because the event may come right behind the answer.
-  session().watches().add(predecessor_, shared_from_this());
+  session().watch(predecessor_, shared_from_this());
 }
 
 void QueueCourse::watching(const Reply& reply) {
@@ -175,14 +177,14 @@ void QueueCourse::next_in_line() {
 }
 
 void QueueCourse::check_own() {
-  const auto looked = [this](const Reply& reply) {
-    reply.code == Code::no_node ? lose_node() : drive();
-  };
-  ask({Ask::exists, node().path()}, looked);
+  count(session().exists(node().path(), answer([this](const Reply& reply) {
+                           reply.code == Code::no_node ? lose_node() : drive();
+                         })));
 }
 
-std::shared_ptr<Course> queue_course(NewAttempt its) {
-  return std::make_shared<QueueCourse>(std::move(its));
+std::shared_ptr<Course> queue_course(Parts& parts, Claim claim, Session& session,
+                                     const std::shared_ptr<Acquisition>& operation) {
+  return std::make_shared<QueueCourse>(parts, std::move(claim), session, operation);
 }
 
 }  // namespace mortise::zookeeper

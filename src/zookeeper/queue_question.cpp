@@ -29,13 +29,13 @@ class QueueQuestion final : public Question {
       : Question(parts, operation), look_(*operation) {}
 
  protected:
-  [[nodiscard]] bool begin() override {
+  [[nodiscard]] bool begin(Session& session) override {
     nodes_.clear();
     memo_ = {};
     switch (look_.mode()) {
-      case Mode::permit: return begin_with_permits();
-      case Mode::once: return begin_with_key();
-      default: return begin_with_lock();
+      case Mode::permit: return begin_with_permits(session);
+      case Mode::once: return begin_with_key(session);
+      default: return begin_with_lock(session);
     }
   }
 
@@ -54,16 +54,16 @@ class QueueQuestion final : public Question {
     std::int64_t created = 0;  // by the leader's clock, in milliseconds since 1970
   };
 
-  bool begin_with_lock() {
+  bool begin_with_lock(Session& session) {
     const std::string queue = lock_path(parts_.settings.root, look_.name());
-    return compare_name(look_.name(), queue) &&
-           ask_in_sync({Ask::list, queue}, [this, queue](const Reply& reply) {
-             if (!is_found(reply, queue)) return;
-             add_lock(queue, children_of(reply));
-             look_at_each();
-           });
+    return compare_name(session, look_.name(), queue) &&
+           session.list_in_sync(queue, answer([this, &session, queue](const Reply& reply) {
+                                  if (!is_found(reply, queue)) return;
+                                  add_lock(queue, children_of(reply));
+                                  look_at_each(session);
+                                }));
   }
-  bool begin_with_permits() {
+  bool begin_with_permits(Session& session) {
     const GatePlace gate = GatePlace::of(parts_.settings.root, look_.name());
     const auto permits = [this, gate](const Reply& reply) {
       if (!is_found(reply, gate.leases)) return;
@@ -71,17 +71,18 @@ class QueueQuestion final : public Question {
       if (held.size() > look_.limit()) held.resize(look_.limit());
       add(From::permits, gate.leases, held);
     };
-    const auto waiters = [this, gate](const Reply& reply) {
+    const auto waiters = [this, &session, gate](const Reply& reply) {
       if (!is_found(reply, gate.locks)) return;
       add_waiters(gate.locks, children_of(reply));
-      look_at_each();
+      look_at_each(session);
     };
-    return compare_name(look_.name(), gate.name) &&
-           ask_in_sync({Ask::list, gate.leases}, permits) && ask({Ask::list, gate.locks}, waiters);
+    return compare_name(session, look_.name(), gate.name) &&
+           session.list_in_sync(gate.leases, answer(permits)) &&
+           session.list(gate.locks, answer(waiters));
   }
   // The record comes first: the node that runs the key by that record is in the list, if it still
   // runs it.
-  bool begin_with_key() {
+  bool begin_with_key(Session& session) {
     const KeyPlace place = KeyPlace::of(parts_.settings.root, look_.name());
     const auto read = [this, place](const Reply& reply) {
       if (!is_found(reply, place.kept) || reply.code != Code::ok) return;
@@ -91,12 +92,13 @@ class QueueQuestion final : public Question {
       }
       memo_ = *std::move(memo);
     };
-    const auto listed = [this, place](const Reply& reply) {
+    const auto listed = [this, &session, place](const Reply& reply) {
       if (!is_found(reply, place.queue)) return;
       add_waiters(place.queue, marked(children_of(reply), place.mark));
-      look_at_each();
+      look_at_each(session);
     };
-    return ask_in_sync({Ask::get, place.kept}, read) && ask({Ask::list, place.queue}, listed);
+    return session.get_in_sync(place.kept, answer(read)) &&
+           session.list(place.queue, answer(listed));
   }
 
   void add(From from, const std::string& where, const Children& children) {
@@ -141,7 +143,7 @@ class QueueQuestion final : public Question {
     add(From::waiters, where, wanted);
   }
 
-  void look_at_each() {
+  void look_at_each(Session& session) {
     awaited_ = nodes_.size();
     if (awaited_ == 0) return answer_queue();
     bool is_sent = true;
@@ -153,7 +155,7 @@ class QueueQuestion final : public Question {
         node.created = reply.ctime;
         if (--awaited_ == 0) answer_queue();
       };
-      is_sent = is_sent && ask({Ask::get, node.path}, looked);
+      is_sent = is_sent && session.get(node.path, false, answer(looked));
     }
     require(is_sent);
   }
