@@ -90,13 +90,13 @@ std::optional<SentinelAnswer> SentinelTalk::advance(Instant now) {
 }
 
 void SentinelTalk::come_closer(Instant now) {
-  using Step = remote::Approach::Step;
-  const Step step = approach_.advance(now);
-  if (step == Step::failed) {
+  using Approaching = remote::Approach::Step;
+  const Approaching step = approach_.advance(now);
+  if (step == Approaching::failed) {
     const Failure& why = approach_.failure();
     return fail(static_cast<Errc>(why.code.value()), why.text);
   }
-  if (step != Step::arrived) return;
+  if (step != Approaching::arrived) return;
   stream_ = approach_.take();
   until_ = approach_.since() + sentinel_time;
   say();
