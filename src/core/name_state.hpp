@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What one client knows about one name: who holds it here, who waits here, and which waiter asks
-// the server. Decisions only: no mutex, no thread, no server. The caller carries them out, and
+// One name in one client: its holder here, its waiters here, and the waiter that asks the server.
+// Decisions only: no mutex, no thread, no server. The caller carries them out, and
 // calls `serve()` after each change.
 #pragma once
 

@@ -47,7 +47,7 @@ struct Answer {
   std::chrono::microseconds left{};  ///< until the lease ends, of the attempt or of the holder
   bool first = false;                ///< nobody waits in front
   std::uint64_t last_number = 0;     ///< that was granted, also where the holder has none
-  /// What it reports of the holder.
+  /// The holder, as the server reports it.
   struct Holding {
     std::uint64_t number = 0;  ///< 0: unknown
     Mode mode = Mode::exclusive;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a client is made of, and what its backend reports to it.
+// Makes the parts of a client, and receives the reports of its backend.
 #include "runtime/client_state.hpp"
 
 #include "base/mutant.hpp"

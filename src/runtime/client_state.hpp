@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What one `Client` owns: its names, its way to the store, its reports to the program. Locks and
-// guards share it, so that it outlives the `Client` as an empty, closed shell.
+// The shared part of a `Client`: its names, its way to the store, its reports to the program. Locks
+// and guards keep it, so it outlives the `Client` as an empty, closed shell.
 #pragma once
 
 #include <mortise/backend.hpp>
