@@ -84,6 +84,10 @@ class RedisModel final : public Server {
   void refuse_writes(bool yes) { state_.faults.no_disk = yes; }
   /// BUSY: a stranger's script does not end.
   void set_busy(bool yes) { state_.faults.busy = yes; }
+  /// @return whether it answers each script with an error
+  [[nodiscard]] bool refuses_scripts() const {
+    return state_.faults.loading || state_.faults.busy || state_.faults.no_disk;
+  }
   /// NOPERM for a command: "publish", "client|setname".
   void deny(std::string_view command) { state_.faults.denied.emplace(command); }
   void allow_all() { state_.faults.denied.clear(); }

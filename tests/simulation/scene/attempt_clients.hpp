@@ -41,6 +41,14 @@ class AttemptClients {
     const Process* const process = process_of(attempt);
     return process != nullptr && !process->dead() && !ended_.contains(process);
   }
+  /// @return whether the client of the attempt runs at this moment, and reaches that server, which
+  /// runs as well
+  [[nodiscard]] bool reaches(std::string_view attempt, const Host& host) const {
+    const Process* const process = process_of(attempt);
+    const Nanos now = room_.world.now();
+    return process != nullptr && process->paused_until() <= now && host.up() &&
+           host.paused_until() <= now && room_.network.parted_until(*process, host) <= now;
+  }
   /// @return when the client died or began to close; nothing = it lives, or is unknown
   [[nodiscard]] std::optional<Nanos> ended_at(std::string_view attempt) const {
     const auto found = ended_.find(process_of(attempt));

@@ -78,7 +78,7 @@ class RedisStand final : public Stand {
     server_.make_mistake(mistake);
     host_.serve(ambush_);
     ambush_.refuse = [this](bool yes) { server_.set_busy(yes); };
-    orphaned_grants_.watch(server_);
+    orphaned_grants_.watch(host_, server_);
     Random random = Random::of({plan.seed, 41});
     // Now and then clients of different configurations share the names.
     const std::uint64_t drawn = random.below(10);

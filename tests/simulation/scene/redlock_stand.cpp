@@ -66,7 +66,7 @@ class RedlockStand final : public Stand {
       ambushes_.push_back(std::make_unique<Ambush>(room, host, server, scripts()));
       ambushes_.back()->refuse = [&server](bool yes) { server.set_busy(yes); };
       host.serve(*ambushes_.back());
-      orphaned_grants_.watch(*servers_.back());
+      orphaned_grants_.watch(host, *servers_.back());
       orphans_.watch(*servers_.back());
       administrators_.watch(*servers_.back());
       url_ += (i == 0 ? "redlock://10.0.0." : ",10.0.0.") + std::to_string(i + 1);
