@@ -127,7 +127,7 @@ class MORTISE_API Guard {
   [[nodiscard]] std::chrono::nanoseconds valid_for() const noexcept;
   /// @return as `Lock::lost()`.
   [[nodiscard]] const std::stop_token& lost() const noexcept { return lost_; }
-  /// @return the store that has the hold; empty for an empty guard.
+  /// @return the store that has the hold; empty for an empty guard, and in a forked child.
   [[nodiscard]] StoreId store() const;
   /// @return the owner of the hold.
   [[nodiscard]] Owner owner() const noexcept { return owner_; }

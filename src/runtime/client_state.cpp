@@ -82,7 +82,11 @@ std::shared_ptr<Slot> ClientState::slot(std::string_view name, Mode mode, Owner 
   return names_.table(mode).slot(*this, name, owner);
 }
 
+StoreId ClientState::store_id() const { return forked() ? StoreId() : store_.id(); }
+
 Failure ClientState::check(std::chrono::nanoseconds wait) {
+  // Before the mutex of the terms.
+  if (!alive()) return closed_failure();
   const auto check = std::make_shared<Check>(terms_.shortest_lease(), numbers_.client());
   return ask(*this, *check, wait, Errc::unavailable,
              [&](Backend& backend) { backend.check(check); });

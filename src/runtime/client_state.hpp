@@ -5,6 +5,7 @@
 
 #include <mortise/backend.hpp>
 #include <mortise/options.hpp>
+#include <mortise/store_id.hpp>
 
 #include "base/fork.hpp"
 #include "core/sharers.hpp"
@@ -49,6 +50,8 @@ class ClientState final : public Host, public std::enable_shared_from_this<Clien
   [[nodiscard]] Failure closed_failure() const;
   void close() noexcept { closing_.close(); }
   [[nodiscard]] Closing& closing() noexcept { return closing_; }
+  /// @return which store has the holds, as users see it; empty in a forked child.
+  [[nodiscard]] StoreId store_id() const;
   /// Asks the backend whether locks can be taken.
   Failure check(std::chrono::nanoseconds wait);
 

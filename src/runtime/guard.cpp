@@ -107,7 +107,7 @@ Released Guard::unlock() noexcept {
 
 std::string Guard::name() const { return slot_ ? slot_->name() : std::string(); }
 
-StoreId Guard::store() const { return slot_ ? slot_->client().store().id() : StoreId(); }
+StoreId Guard::store() const { return slot_ ? slot_->client().store_id() : StoreId(); }
 
 std::chrono::nanoseconds Guard::valid_for() const noexcept {
   return slot_ ? runtime::valid_for(*slot_, owner_, mode_) : std::chrono::nanoseconds(0);

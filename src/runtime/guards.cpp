@@ -119,7 +119,7 @@ std::vector<GuardedHold> Guards::holds() const {
     if (std::exchange(last, held.slot.get()) == held.slot.get()) continue;
     holds.push_back({.name = held.slot->name(),
                      .token = runtime::token_of(*held.slot, owner_, held.mode),
-                     .store = held.slot->client().store().id()});
+                     .store = held.slot->client().store_id()});
   }
   return holds;
 }

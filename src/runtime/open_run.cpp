@@ -143,7 +143,7 @@ std::chrono::nanoseconds Run::valid_for() const noexcept {
 
 HoldId Run::hold() const { return open_ ? open_->hold() : HoldId{}; }
 
-StoreId Run::store() const { return open_ ? open_->slot().client().store().id() : StoreId(); }
+StoreId Run::store() const { return open_ ? open_->slot().client().store_id() : StoreId(); }
 
 std::shared_ptr<const Memory> Run::memory() const noexcept {
   return open_ ? open_->memory() : nullptr;

@@ -61,6 +61,11 @@ void expect_out(Client& client, Lock& lock) {
   EXPECT_THROW(static_cast<void>(client.make_lock("new")), Error);
   client.check(1s, ec);
   EXPECT_EQ(ec, Errc::closed);
+  static_cast<void>(client.list("", {}, ec));
+  EXPECT_EQ(ec, Errc::closed);
+  static_cast<void>(client.queue("name", {}, ec));
+  EXPECT_EQ(ec, Errc::closed);
+  EXPECT_TRUE(client.snapshot().names.empty());
   EXPECT_FALSE(lock.holder(ec).has_value());
   EXPECT_EQ(ec, Errc::closed);
   EXPECT_EQ(lock.hold_count(), 0U);
@@ -84,6 +89,7 @@ MORTISE_TEST(Fork, TheChildIsOut) {
   const int status = in_a_fork([&] {
     expect_out(*one, *lock);
     EXPECT_EQ(guard->valid_for(), 0ns);
+    EXPECT_EQ(guard->store().identity, "");
     Guard moved = std::move(*guard);
     EXPECT_EQ(moved.unlock(), Released::unknown);
     guard.reset();
@@ -150,6 +156,13 @@ MORTISE_TEST(Fork, WorksWhileOtherThreadsAreInsideTheLibrary, Build::no_address_
       }
     }));
   }
+  // Nearly all of its time is spent under the mutexes of the names and of the terms.
+  workers.push_back(std::make_unique<Worker>());
+  static_cast<void>(workers.back()->start([&] {
+    for (int i = 0; !enough.load(); ++i) {
+      static_cast<void>(one.make_lock("other name", {.label = i % 2 == 0 ? "even" : "odd"}));
+    }
+  }));
   Lock lock = one.make_lock("name");
   for (int i = 0; i < 10; ++i) {
     lock.lock();
