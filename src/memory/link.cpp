@@ -45,7 +45,7 @@ bool Link::open(Operation& operation) {
   {
     const std::lock_guard lock(mutex_);
     if (!stopped_) {
-      if (store_->reachable()) return true;
+      if (store_->network().reachable()) return true;
       operation.trouble({Errc::unavailable, name_ + ": the server is not reachable"});
       return false;
     }
@@ -111,10 +111,10 @@ void Link::acquire(const std::shared_ptr<Acquisition>& operation) {
   }
   const Instant asked = clock_->now();
   asks(operation, asked);
-  deliver(Store::Message::request, [self = shared_from_this(), operation, asked] {
-    const Answer answer = self->store_->acquire(operation->request(), self);
-    self->deliver(Store::Message::reply,
-                  [self, operation, asked, answer] { self->answered(operation, asked, answer); });
+  send([self = shared_from_this(), operation, asked](Store& store) {
+    return [self, operation, asked, answer = store.acquire(operation->request(), self)] {
+      self->answered(operation, asked, answer);
+    };
   });
 }
 
@@ -187,7 +187,7 @@ void Link::granted(const std::shared_ptr<Acquisition>& operation, const ServerGr
 }
 
 void Link::push(const Push& push) {
-  deliver(Store::Message::push, [self = shared_from_this(), push] { self->pushed(push); });
+  deliver(Network::Message::push, [self = shared_from_this(), push] { self->pushed(push); });
 }
 
 void Link::pushed(const Push& push) {
@@ -216,7 +216,7 @@ void Link::pushed(const Push& push) {
 
 void Link::give_back(const std::string& name, Mode mode, const ServerGrant& grant) {
   const HoldId hold{.name = name, .attempt = grant.attempt, .number = grant.number, .mode = mode};
-  deliver(Store::Message::request,
+  deliver(Network::Message::request,
           [store = store_, hold] { store->release(hold, Store::Ends::grant); });
 }
 
@@ -246,11 +246,10 @@ void Link::renewed(const AttemptId& attempt, Instant until) {
 void Link::cancel(const std::shared_ptr<Acquisition>& operation) {
   if (operation->done() || !open(*operation)) return;
   const Instant asked = clock_->now();
-  deliver(Store::Message::request, [self = shared_from_this(), operation, asked] {
-    Answer answer = self->store_->cancel(operation->request());
+  send([self = shared_from_this(), operation, asked](Store& store) {
+    Answer answer = store.cancel(operation->request());
     answer.refused = !answer.grant;
-    self->deliver(Store::Message::reply,
-                  [self, operation, asked, answer] { self->answered(operation, asked, answer); });
+    return [self, operation, asked, answer] { self->answered(operation, asked, answer); };
   });
 }
 
@@ -260,12 +259,12 @@ void Link::renew(const std::shared_ptr<Renewal>& operation) {
     return;
   }
   const Instant asked = clock_->now();
-  deliver(Store::Message::request, [self = shared_from_this(), operation, asked] {
+  send([self = shared_from_this(), operation, asked](Store& store) {
     std::vector<Store::Renewed> answers;
     for (const Renewal::Item& item : operation->items()) {
-      answers.push_back(self->store_->renew(item.hold, item.lease));
+      answers.push_back(store.renew(item.hold, item.lease));
     }
-    self->deliver(Store::Message::reply, [self, operation, asked, answers] {
+    return [self, operation, asked, answers] {
       for (std::size_t i = 0; i < answers.size(); ++i) {
         Renewal::Item& item = operation->items()[i];
         const bool stands = answers[i].stands;
@@ -280,7 +279,7 @@ void Link::renew(const std::shared_ptr<Renewal>& operation) {
         item.granted = item.lease;
       }
       operation->answered();
-    });
+    };
   });
 }
 
@@ -289,64 +288,58 @@ void Link::release(const std::shared_ptr<Release>& operation) {
   const std::shared_ptr<Acquisition>& successor = operation->successor();
   const Instant asked = clock_->now();
   if (successor && !successor->done()) asks(successor, asked);
-  deliver(Store::Message::request, [self = shared_from_this(), operation, asked] {
+  send([self = shared_from_this(), operation, asked](Store& store) {
     const auto ends = operation->found() != nullptr ? Store::Ends::by_force : Store::Ends::attempt;
-    const Released outcome =
-        self->store_->release(operation->hold(), ends, operation->conclusion().get());
+    const Released outcome = store.release(operation->hold(), ends, operation->conclusion().get());
     std::optional<Answer> next;
     if (operation->successor() && !operation->successor()->done()) {
-      next = self->store_->acquire(operation->successor()->request(), self);
+      next = store.acquire(operation->successor()->request(), self);
     }
-    self->deliver(Store::Message::reply, [self, operation, asked, outcome, next] {
+    return [self, operation, asked, outcome, next] {
       if (operation->found() == nullptr) self->forget(operation->hold().attempt);
       if (next) self->answered(operation->successor(), asked, *next);
       operation->answered(outcome);
-    });
+    };
   });
 }
 
 void Link::inspect(const std::shared_ptr<Inspection>& operation) {
   if (!open(*operation)) return;
-  deliver(Store::Message::request, [self = shared_from_this(), operation] {
-    std::optional<Holder> holder = self->store_->inspect(operation->name());
-    self->deliver(Store::Message::reply, [operation, holder] { operation->answered(holder); });
+  send([operation](Store& store) {
+    return [operation, holder = store.inspect(operation->name())] { operation->answered(holder); };
   });
 }
 
 void Link::recall(const std::shared_ptr<Recollection>& operation) {
   if (!open(*operation)) return;
-  deliver(Store::Message::request, [self = shared_from_this(), operation] {
-    const auto record = self->store_->recall(operation->key(), operation->kind());
-    self->deliver(Store::Message::reply, [operation, record] { operation->answered(record); });
+  send([operation](Store& store) {
+    return [operation, record = store.recall(operation->key(), operation->kind())] {
+      operation->answered(record);
+    };
   });
 }
 
 void Link::list(const std::shared_ptr<Listing>& operation) {
   if (!open(*operation)) return;
-  deliver(Store::Message::request, [self = shared_from_this(), operation] {
-    NamePage page = self->store_->list(*operation);
-    self->deliver(Store::Message::reply,
-                  [operation, page = std::move(page)] { operation->answered(page); });
+  send([operation](Store& store) {
+    return [operation, page = store.list(*operation)] { operation->answered(page); };
   });
 }
 
 void Link::queue(const std::shared_ptr<QueueLook>& operation) {
   if (!open(*operation)) return;
-  deliver(Store::Message::request, [self = shared_from_this(), operation] {
+  send([operation](Store& store) {
     std::vector<HoldMark> marks;
-    NameQueue queue = self->store_->queue(*operation, marks);
-    self->deliver(Store::Message::reply,
-                  [operation, queue = std::move(queue), marks = std::move(marks)] {
-                    operation->answered(queue, marks);
-                  });
+    NameQueue queue = store.queue(*operation, marks);
+    return [operation, queue = std::move(queue), marks = std::move(marks)] {
+      operation->answered(queue, marks);
+    };
   });
 }
 
 void Link::check(const std::shared_ptr<Check>& operation) {
   if (!open(*operation)) return;
-  deliver(Store::Message::request, [self = shared_from_this(), operation] {
-    self->deliver(Store::Message::reply, [operation] { operation->answered(); });
-  });
+  send([operation](Store& /*store*/) { return [operation] { operation->answered(); }; });
 }
 
 }  // namespace mortise::memory

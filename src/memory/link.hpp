@@ -57,11 +57,18 @@ class Link final : public Source, public std::enable_shared_from_this<Link> {
   [[nodiscard]] bool open(Operation& operation);
   /// Has the work done when the message arrives: at once, unless the network is told to be bad.
   template <class Message>
-  void deliver(Store::Message kind, Message&& work) {
-    const std::optional<std::chrono::nanoseconds> delay = store_->send(kind);
+  void deliver(Network::Message kind, Message&& work) {
+    const std::optional<std::chrono::nanoseconds> delay = store_->network().send(kind);
     if (!delay) return;
     if (delay->count() == 0) return work();
     delay_by(*delay, std::forward<Message>(work));
+  }
+  /// Sends a request. @param at_server carries it out, and returns the effect of its reply
+  template <class Request>
+  void send(Request at_server) {
+    deliver(Network::Message::request, [self = shared_from_this(), at_server] {
+      self->deliver(Network::Message::reply, at_server(*self->store_));
+    });
   }
   void delay_by(std::chrono::nanoseconds delay, Work work);
   /// A thread comes back from a call of the host. @param attached false: it could not be

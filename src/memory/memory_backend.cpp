@@ -74,12 +74,12 @@ std::shared_ptr<Store> shared_store(const std::string& name) {
 Server::Server(std::shared_ptr<Clock> clock)
     : store_(std::make_shared<Store>(clock ? std::move(clock) : Clock::real())) {}
 Server::~Server() = default;
-void Server::set_faults(const Faults& faults) { store_->set_faults(faults); }
-void Server::set_reachable(bool reachable) { store_->set_reachable(reachable); }
+void Server::set_faults(const Faults& faults) { store_->network().set_faults(faults); }
+void Server::set_reachable(bool reachable) { store_->network().set_reachable(reachable); }
 void Server::restart() { store_->restart(); }
 void Server::drop(std::string_view name, Mode mode) { store_->drop(name, mode); }
 std::uint64_t Server::requests() const { return store_->requests(); }
-std::uint64_t Server::pushes() const { return store_->pushes(); }
+std::uint64_t Server::pushes() const { return store_->network().pushes(); }
 std::size_t Server::waiters() const { return store_->waiters(); }
 
 std::size_t Server::remembered() const { return store_->remembered(); }

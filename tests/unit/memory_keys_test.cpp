@@ -116,7 +116,7 @@ TEST_F(MemoryKeys, ARequestThatIsAskedAgainIsTheSameRun) {
 
 // Promise: S5
 TEST_F(MemoryKeys, ALateCopyOfWhatWasToldARecordTakesNothing) {
-  store_->set_faults({.delay_max = 1ms});  // only such a network brings copies late
+  store_->network().set_faults({.delay_max = 1ms});  // only such a network brings copies late
   run_once("key");
   const Acquisition::Request told = request("key", true);
   EXPECT_TRUE(store_->acquire(told, nullptr).record);
