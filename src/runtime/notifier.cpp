@@ -38,11 +38,73 @@ class FunctionTask final : public Notifier::Task {
   const std::function<void()> function_;
 };
 
+/// The threads that run tasks, and which thread joins them. Under the notifier's mutex.
+class Crew {
+ public:
+  explicit Crew(int most_threads) noexcept : most_threads_(most_threads) {}
+
+  /// @return whether a thread has started
+  template <class Body>
+  bool start(const Body& body) noexcept {
+    if (is_full()) return false;
+    std::list<std::thread> one;
+    try {
+      one.emplace_back();
+      one.back() = base::quiet_thread(body);
+    } catch (const std::exception&) {
+      // No thread, or no memory, to be had now: a thread that runs already, the next post, serve(),
+      // or close() takes the task.
+      return false;
+    }
+    ++running_;
+    if (taken_) {
+      one.back().detach();  // no thread would join it
+    } else {
+      threads_.splice(threads_.end(), one);
+    }
+    return true;
+  }
+  /// @return the number of threads that have not left.
+  [[nodiscard]] int running() const noexcept { return running_; }
+  [[nodiscard]] bool is_full() const noexcept { return running_ >= most_threads_; }
+  /// @return whether the calling thread is one of them.
+  [[nodiscard]] bool has_caller() noexcept { return caller() != threads_.end(); }
+  /// The calling thread leaves. @return those that left before it: it joins them without the mutex
+  [[nodiscard]] std::list<std::thread> leave() noexcept {
+    std::list<std::thread> before = std::exchange(leaving_, {});
+    // After take() the thread is joined, or detached, already.
+    if (const auto self = caller(); self != threads_.end()) {
+      leaving_.splice(leaving_.end(), threads_, self);
+    }
+    --running_;
+    return before;
+  }
+  /// @return the threads that there are, to be joined or detached. Later ones are detached.
+  [[nodiscard]] std::list<std::thread> take() noexcept {
+    taken_ = true;
+    leaving_.splice(leaving_.end(), threads_);
+    return std::exchange(leaving_, {});
+  }
+
+ private:
+  [[nodiscard]] std::list<std::thread>::iterator caller() noexcept {
+    return std::find_if(threads_.begin(), threads_.end(), [](const std::thread& thread) {
+      return thread.get_id() == std::this_thread::get_id();
+    });
+  }
+
+  const int most_threads_;
+  int running_ = 0;
+  std::list<std::thread> threads_;
+  std::list<std::thread> leaving_;
+  bool taken_ = false;
+};
+
 }  // namespace
 
 struct Notifier::State {
-  State(int threads_at_most, std::size_t tasks_at_most)
-      : most_threads(threads_at_most), most_tasks(tasks_at_most) {}
+  State(int most_threads, std::size_t tasks_at_most)
+      : most_tasks(tasks_at_most), crew(most_threads) {}
   State(const State&) = delete;
   State& operator=(const State&) = delete;
   ~State() {
@@ -55,20 +117,16 @@ struct Notifier::State {
   [[nodiscard]] std::unique_ptr<Task> take_locked() noexcept;
   void leave(std::unique_lock<std::mutex>& lock);
 
-  const int most_threads;
   const std::size_t most_tasks;
   std::mutex mutex;
   std::condition_variable work;  // for those who have nothing to do
   std::condition_variable late;  // for the one who watches
   std::condition_variable ended;
   List<Task> tasks;  // owned
-  std::list<std::thread> threads;
-  std::list<std::thread> over;  // threads that are about to end, to be joined
+  Crew crew;
   std::size_t idle = 0;
   bool watched = false;  // by a thread that looks whether a task has to wait
-  int running = 0;       // threads that have not left run()
   bool closed = false;   // takes no more tasks; those that there are have their threads still
-  bool left = false;     // close() has taken the threads that there were
 };
 
 Notifier::Notifier(int most_threads, std::size_t most_tasks)
@@ -78,23 +136,7 @@ Notifier::~Notifier() { close(); }
 bool Notifier::inside() noexcept { return in_task; }
 
 void Notifier::State::start_locked(const std::shared_ptr<State>& self, bool watches) noexcept {
-  if (self->running >= self->most_threads) return;
-  std::list<std::thread> one;
-  try {
-    one.emplace_back();
-    one.back() = base::quiet_thread([self, watches] { run(self, watches); });
-  } catch (const std::exception&) {
-    // No thread, or no memory, to be had now: one that runs already, the next post, serve(), or
-    // close() takes the task.
-    return;
-  }
-  ++self->running;
-  self->watched = self->watched || watches;
-  if (self->left) {
-    one.back().detach();  // nobody would join it
-  } else {
-    self->threads.splice(self->threads.end(), one);
-  }
+  if (self->crew.start([self, watches] { run(self, watches); })) self->watched |= watches;
 }
 
 bool Notifier::post(std::function<void()> task) {
@@ -115,9 +157,9 @@ bool Notifier::serve() noexcept {
 }
 
 bool Notifier::serve_locked(const std::shared_ptr<State>& state) noexcept {
-  if (state->running == 0) {
+  if (state->crew.running() == 0) {
     State::start_locked(state, false);
-    return state->running > 0;
+    return state->crew.running() > 0;
   }
   if (state->idle >= state->tasks.size()) {
     state->work.notify_one();
@@ -125,7 +167,7 @@ bool Notifier::serve_locked(const std::shared_ptr<State>& state) noexcept {
   }
   if (!state->watched && !base::mutant("core.losses_behind_a_blocked_callback")) {
     State::start_locked(state, true);
-    return state->watched || state->running >= state->most_threads;
+    return state->watched || state->crew.is_full();
   }
   state->late.notify_one();
   return true;
@@ -162,18 +204,11 @@ bool Notifier::State::await_work_locked(std::unique_lock<std::mutex>& lock) {
 }
 
 void Notifier::State::leave(std::unique_lock<std::mutex>& lock) {
-  const auto self = std::find_if(threads.begin(), threads.end(), [](const std::thread& thread) {
-    return thread.get_id() == std::this_thread::get_id();
-  });
-  std::list<std::thread> before;
-  before.swap(over);
-  // Closed notifiers have taken the threads to join or leave them.
-  if (self != threads.end()) over.splice(over.end(), threads, self);
-  --running;
+  std::list<std::thread> before = crew.leave();
   ended.notify_all();
-  if (closed) late.notify_all();  // whoever watches may have nothing to watch any more
+  if (closed) late.notify_all();  // the thread that watches may have nothing to watch any more
   lock.unlock();
-  // Not by whoever posts: what the program destroys at the end of a thread may take its time.
+  // Not in post(): what the program destroys at the end of a thread may take its time.
   for (std::thread& thread : before) thread.join();
 }
 
@@ -205,20 +240,16 @@ void Notifier::close(Time::time_point until) noexcept {
     // The destructor comes here again, perhaps from inside a task that waits for nobody.
     if (std::exchange(state_->closed, true)) return;
     // Perhaps there was no thread to be had for them.
-    if (state_->running == 0 && state_->tasks.size() > 0) State::start_locked(state_, false);
+    if (state_->crew.running() == 0 && state_->tasks.size() > 0) State::start_locked(state_, false);
     state_->work.notify_all();
     state_->late.notify_all();
-    bool inside = false;
-    for (const std::thread& thread : state_->threads)
-      inside |= thread.get_id() == std::this_thread::get_id();
+    const bool inside = state_->crew.has_caller();
     // Closed from inside a task: this thread cannot wait for its own end.
     const int others = inside ? 1 : 0;
     const bool quiet = state_->ended.wait_until(lock, std::max(until, Time::now() + a_moment),
-                                                [&] { return state_->running <= others; });
+                                                [&] { return state_->crew.running() <= others; });
     // Not before: while some tasks block, the others behind them need more threads.
-    state_->left = true;
-    threads.swap(state_->threads);
-    threads.splice(threads.end(), state_->over);
+    threads = state_->crew.take();
     if (!quiet || inside) {
       for (std::thread& thread : threads) thread.detach();
       return;
