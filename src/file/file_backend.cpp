@@ -9,6 +9,8 @@
 #include "base/url.hpp"
 #include "file/file_backend_parts.hpp"
 #include "file/file_name.hpp"
+#include "file/listing.hpp"
+#include "file/lock_file.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -20,6 +22,9 @@ namespace mortise::file {
 namespace {
 
 using Kind = Decision::Kind;
+
+// Not a name that file_name() ever yields.
+constexpr const char* probe_file = ".probe";
 
 bool can_be_asked(const Acquisition::Request& request) noexcept {
   switch (request.mode) {
@@ -161,6 +166,7 @@ void FileBackend::tell(Acquisition& operation, Decision decision) {
     case Kind::flushing:
     case Kind::again:
     case Kind::retired:
+    case Kind::replaced:
     case Kind::ignored: return;
   }
 }
@@ -220,13 +226,23 @@ Failure FileBackend::holder_of(const std::string& name, std::optional<Holder>& h
   // The kernel does not tell a description of its own lock.
   const std::shared_ptr<Entry> entry = locks_.find(name);
   if (entry) holder = entry->own_holder();
-  return holder ? Failure() : LockFile::look(directory_, name, holder);
+  return holder ? Failure() : look_at_holder(directory_, name, Mode::exclusive, holder);
+}
+
+// Leaves one file, ".probe", for ever.
+Failure FileBackend::probe() const {
+  std::shared_ptr<LockFile> file;
+  Failure why = directory_.check();
+  if (!why) why = LockFile::open_own(directory_, probe_file, file);
+  // Another process checks as well if the file is locked, or was replaced just now: locks work.
+  bool locked = false;
+  return why || !file ? why : file->try_lock(locked);
 }
 
 void FileBackend::check(const std::shared_ptr<Check>& operation) {
   if (out()) return operation->failed(closed());
   answer(*operation, [&] {
-    Failure why = LockFile::probe(directory_);
+    Failure why = probe();
     if (why) return operation->failed(std::move(why));
     operation->answered();
   });

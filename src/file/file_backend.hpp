@@ -68,6 +68,8 @@ class FileBackend final : public Backend {
   void tell(Acquisition& operation, Decision decision);
   void conclude(Release& operation);
   [[nodiscard]] Decision forget(Recollection& operation);
+  /// Looks whether files can be made and locked there.
+  [[nodiscard]] Failure probe() const;
   /// Looks, and takes nothing. Empty = free.
   [[nodiscard]] Failure holder_of(const std::string& name, std::optional<Holder>& holder);
   void tell_losses() noexcept;

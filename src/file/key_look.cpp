@@ -26,10 +26,7 @@ Failure look(const Directory& directory, LockFile& file, bool& steady, mortise::
   KeyPage page;
   KeyPage after;
   steady = false;
-  if (const int error = page.read(file.descriptor())) return file.failed(error, "read");
-  if (!page.blank() && !page.ours()) {
-    return file.not_ours("this is not a lock file of this version; use another directory");
-  }
+  if (Failure why = page.read(file)) return why;
   bool held = false;
   if (Failure why = file.locked_elsewhere(held)) return why;
   const KeySlot* const slot = page.newest();
@@ -40,7 +37,7 @@ Failure look(const Directory& directory, LockFile& file, bool& steady, mortise::
       return file.failed(error, "read");
     }
   }
-  if (const int error = after.read(file.descriptor())) return file.failed(error, "read");
+  if (Failure why = after.read(file)) return why;
   const std::uint64_t sequence = slot == nullptr ? 0 : slot->sequence;
   steady = sequence == (after.newest() == nullptr ? 0 : after.newest()->sequence) &&
            file.named() != LockFile::Named::no;
@@ -74,7 +71,7 @@ Failure look_at_key(const Directory& directory, const std::string& key,
     std::shared_ptr<LockFile> file;
     bool steady = true;
     found = {};
-    why = LockFile::open_key(directory, key, LockFile::Opening::if_there, file);
+    why = LockFile::open_to_read(directory, key, Mode::once, LockFile::Missing::leave, file);
     if (!why && file) why = look(directory, *file, steady, found);
     if (steady) break;
   }

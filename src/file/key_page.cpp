@@ -109,6 +109,12 @@ int KeyPage::read(int fd) noexcept {
   return 0;
 }
 
+Failure KeyPage::read(const OpenFile& file) {
+  if (const int error = read(file.descriptor())) return file.failed(error, "read");
+  if (blank() || ours()) return {};
+  return file.not_ours("this is not a lock file of this version; use another directory");
+}
+
 std::uint64_t KeyPage::next() const noexcept {
   return 1 + std::max(page_.settled, newest_ == nullptr ? 0 : newest_->sequence);
 }

@@ -7,6 +7,7 @@
 #include <mortise/record.hpp>
 
 #include "file/header.hpp"
+#include "file/open_file.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -54,6 +55,8 @@ class KeyPage {
 
   /// @return 0 or an errno.
   [[nodiscard]] int read(int fd) noexcept;
+  /// Reads the page of a file that is blank, or one of ours.
+  [[nodiscard]] Failure read(const OpenFile& file);
 
   [[nodiscard]] bool blank() const noexcept { return page_.header.blank(); }
   [[nodiscard]] bool ours() const noexcept { return page_.header.ours(); }

@@ -95,12 +95,25 @@ Failure list_held(const Directory& directory, const Listing& asked, NamePage& ou
   return {};
 }
 
+Failure look_at_holder(const Directory& directory, const std::string& name, Mode mode,
+                       std::optional<Holder>& out) {
+  std::shared_ptr<LockFile> found;
+  out.reset();
+  Failure why = LockFile::open_to_read(directory, name, mode, LockFile::Missing::leave, found);
+  Conflict held;
+  if (!why && found) why = found->conflict(reading_byte, ByteLock::exclusive, held);
+  if (why || !held.there) return why;
+  const bool is_read = held.kind == ByteLock::shared;
+  out = found->grants().holder(is_read ? Mode::shared : Mode::exclusive);
+  return {};
+}
+
 Failure look_at_runner(const Directory& directory, const std::string& key,
                        std::optional<Holder>& out) {
   std::shared_ptr<const mortise::Record> record;
   Failure why = look_at_key(directory, key, record);
   if (why || !record->held) return why;
-  return LockFile::look(directory, key, out, Mode::once);
+  return look_at_holder(directory, key, Mode::once, out);
 }
 
 Failure list_permits(const Directory& directory, const std::string& name, std::size_t limit,
@@ -109,7 +122,7 @@ Failure list_permits(const Directory& directory, const std::string& name, std::s
   Failure why = LockFile::open_any(directory, file_name(name, Mode::permit), found);
   if (why || !found) return why;
   Header header;
-  why = found->read(header);
+  why = found->grants().read(header);
   std::string whose;
   if (why || read_name(found->descriptor(), whose) != 0 || whose.empty()) return why;
   if (whose != name) {

@@ -28,6 +28,11 @@ inline constexpr std::size_t files_in_a_page = 2'000;
 [[nodiscard]] Failure list_permits(const Directory& directory, const std::string& name,
                                    std::size_t limit, std::vector<HolderEntry>& out);
 
+/// Who holds a name, without taking it and without making a file. Empty = free.
+/// @param mode of a lock or a key
+[[nodiscard]] Failure look_at_holder(const Directory& directory, const std::string& name, Mode mode,
+                                     std::optional<Holder>& out);
+
 /// Who runs a key. Empty = nobody: it is also locked by whoever has it forgotten, for a moment.
 [[nodiscard]] Failure look_at_runner(const Directory& directory, const std::string& key,
                                      std::optional<Holder>& out);

@@ -26,7 +26,7 @@ Failure NumberFloor::open_locked() {
 Failure NumberFloor::read(std::uint64_t& out) {
   const std::lock_guard hold(mutex_);
   if (Failure why = open_locked()) return why;
-  return file_->last_number(out);
+  return file_->grants().last_number(out);
 }
 
 Failure NumberFloor::raise(std::uint64_t number, bool& noted) {
@@ -34,14 +34,14 @@ Failure NumberFloor::raise(std::uint64_t number, bool& noted) {
   noted = false;
   if (Failure why = open_locked()) return why;
   std::uint64_t floor = 0;
-  if (Failure why = file_->last_number(floor)) return why;
+  if (Failure why = file_->grants().last_number(floor)) return why;
   noted = floor >= number;  // it only ever grows
   bool locked = false;
   if (noted) return {};
   if (Failure why = file_->try_lock(locked); why || !locked) return why;
   // Up to the wall clock, so that it is seldom written.
   const std::uint64_t above = number;
-  Failure why = file_->record_grant({}, floor, above);
+  Failure why = file_->grants().record({}, floor, above);
   if (!why && flush_) why = file_->flush(directory_);
   file_->unlock(1);
   noted = !why;

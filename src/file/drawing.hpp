@@ -2,7 +2,7 @@
 // The moment in which one of several who have the name at a time draws a number: nobody else does.
 #pragma once
 
-#include "file/entry.hpp"
+#include "file/lock_file.hpp"
 
 #include <sched.h>
 
@@ -19,7 +19,7 @@ inline constexpr std::chrono::nanoseconds drawing_pause = std::chrono::milliseco
 inline constexpr int drawing_tries = 20;
 
 /// Locks the byte of those who draw. Nobody sleeps until it is free, so that nobody is woken.
-class Entry::Drawing {
+class Drawing {
  public:
   explicit Drawing(std::shared_ptr<LockFile> file) noexcept : file_(std::move(file)) {}
   Drawing(const Drawing&) = delete;
