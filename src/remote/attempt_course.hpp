@@ -128,5 +128,10 @@ class AttemptCourse {
   using enum AttemptCourse::State;
   return course.state() == cancelled || course.state() == abandoned;
 }
+/// @return true if the attempt may be in the queue of the server, and no later request is known to
+/// take it out.
+[[nodiscard]] inline bool may_be_queued(const AttemptCourse& course) noexcept {
+  return course.state() == AttemptCourse::State::queued || is_given_up(course);
+}
 
 }  // namespace mortise::remote

@@ -423,14 +423,13 @@ class Exchange {
       if (next) next->failed(why);
       call.operation->failed(why);
       give_up(call);
-      if (next) over(next->request().attempt);
-      // An earlier request may have put it into the queue.
-      using enum AttemptCourse::State;
-      const bool is_in_queue =
-          purpose == Purpose::take && courses_.ask(call.attempt(), &AttemptCourse::state) == queued;
-      if (is_in_queue) {
-        return abandon(call.shared_acquisition());
-      }
+      // An earlier request may have put it into the queue, and its cancel may not have left yet.
+      const auto end = [this](const Attempt& attempt) {
+        const AttemptId& id = attempt->request().attempt;
+        courses_.ask(id, may_be_queued) ? abandon(attempt) : over(id);
+      };
+      if (next) end(next);
+      if (purpose == Purpose::take) return end(call.shared_acquisition());
       if (is_of_attempt(purpose)) over(call.attempt(), purpose == Purpose::look);
       return;
     }

@@ -168,6 +168,18 @@ class RemoteExchange : public ::testing::Test {
   Post::Calls under_way(Purpose purpose, std::shared_ptr<Operation> operation) {
     return {{.operation = std::move(operation), .kind = purpose, .since = clock_->now()}};
   }
+  /// @return an attempt that was sent, and that the server has put into its queue.
+  std::shared_ptr<Acquisition> attempt_in_the_queue() {
+    way_.is_up = true;
+    std::shared_ptr<Acquisition> attempt = attempt_of(1);
+    exchange_.ask(attempt);
+    courses_.on(attempt->request().attempt, [](auto& entry) { entry.course.wait(); });
+    return attempt;
+  }
+  void refuse_for_good(Purpose purpose, const std::shared_ptr<Operation>& operation) {
+    exchange_.refused(Parcel::of(purpose, operation, clock_->now()),
+                      {Errc::denied, "no permission"}, true);
+  }
   /// The attempt is gone for its caller, and a request for it was lost.
   void lose_a_request(const std::shared_ptr<Acquisition>& attempt, std::chrono::seconds due) {
     courses_.request_lost(attempt, {1us, 1, clock_->now()}, clock_->now() + due);
@@ -561,13 +573,32 @@ TEST_F(RemoteExchange, LooksForAHoldOfAnAttemptThatWasRefusedForGood) {
 // Its rights were withdrawn meanwhile, or the server has no memory for more.
 // Promise: L3
 TEST_F(RemoteExchange, TakesAnAttemptOutOfTheQueueWhoseRepetitionIsRefusedForGood) {
-  const auto waits = attempt_of(1);
-  way_.is_up = true;
-  exchange_.ask(waits);
-  courses_.on(waits->request().attempt, [](auto& entry) { entry.course.wait(); });
-  exchange_.refused(Parcel::of(Purpose::take, waits, clock_->now()),
-                    {Errc::denied, "no permission"}, true);
+  const auto waits = attempt_in_the_queue();
+  refuse_for_good(Purpose::take, waits);
   EXPECT_EQ(waits->failure().code, Errc::denied);
+  EXPECT_EQ(store_.take_sent(), "tu");
+}
+
+// The cancel waits for room while the refusal is read. By the refusal its caller has an error, and
+// does not repeat it.
+// Promise: L3
+TEST_F(RemoteExchange, TakesACancelledAttemptOutOfTheQueueWhoseRepetitionIsRefusedForGood) {
+  const auto waits = attempt_in_the_queue();
+  exchange_.ask(waits);
+  way_.room = 0;
+  cancel(exchange_, courses_, Parcel{.operation = waits, .kind = Purpose::cancel});
+  EXPECT_EQ(store_.take_sent(), "tt");
+  refuse_for_good(Purpose::take, waits);
+  way_.room = 2;
+  exchange_.let_leave(way_);
+  EXPECT_EQ(store_.take_sent(), "Cu");
+}
+
+// Promise: L3
+TEST_F(RemoteExchange, TakesASuccessorOutOfTheQueueWhoseReleaseIsRefusedForGood) {
+  const auto next = attempt_in_the_queue();
+  refuse_for_good(Purpose::release, std::make_shared<Release>(HoldId{}, next));
+  EXPECT_EQ(next->failure().code, Errc::denied);
   EXPECT_EQ(store_.take_sent(), "tu");
 }
 
