@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Goal: readers share a name, join without asking, and never keep a writer out for longer than a
 // turn. Method: events are fed to the state; no mutex, no thread, no server.
-#include "core/name_state.hpp"
+#include "unit/name_state_fixture.hpp"
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 using Entry = NameState::Entry;
 using Exit = NameState::Exit;
 
-class NameStateShared : public ::testing::Test {
+class NameStateShared : public NameStateFixture {
  protected:
   static std::shared_ptr<const Terms> terms(Mode mode) {
     return std::make_shared<Terms>(Terms{.lease = 30s, .label = "test", .mode = mode});
@@ -23,14 +23,6 @@ class NameStateShared : public ::testing::Test {
   Waiter writer() { return {.owner = Owner::unique(), .terms = exclusive_}; }
   [[nodiscard]] Waiter again(const Waiter& waiter, const std::shared_ptr<const Terms>& how) const {
     return {.owner = waiter.owner, .terms = how};
-  }
-  Hold hold(const Waiter& requester, std::uint64_t number) {
-    Hold hold{.owner = requester.owner, .number = number, .generation = ++generation_};
-    hold.granted_at = hold.owned_since = now_;
-    hold.terms = requester.terms;
-    hold.lease = Lease(*requester.terms, {.number = number, .counted_from = now_, .lease = 30s}, {},
-                       now_, 0);
-    return hold;
   }
   Entry enter(Waiter& waiter, bool may_wait = true) {
     return state_.enter(waiter, may_wait, now_, turn_);
@@ -45,23 +37,9 @@ class NameStateShared : public ::testing::Test {
   NameState::Departure leave(const Waiter& waiter) {
     return state_.unlock(waiter.owner, now_, turn_, waiter.terms->mode);
   }
-  /// @return the next waiter that can go on.
-  Waiter* served() { return state_.serve(now_, turn_); }
-  Waiter* served_after_leaving(Waiter& waiter) {
-    state_.leave(waiter);
-    return served();
-  }
-  Waiter* served_after_release() {
-    state_.release_sent();
-    return served();
-  }
 
-  Instant now_{1h};
   std::shared_ptr<const Terms> shared_ = terms(Mode::shared);
   std::shared_ptr<const Terms> exclusive_ = terms(Mode::exclusive);
-  TurnLimits turn_;
-  std::uint64_t generation_ = 0;
-  NameState state_;
 };
 
 TEST_F(NameStateShared, ReadersJoinAndTheLastOneReleases) {

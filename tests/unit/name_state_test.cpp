@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Goal: who holds, who waits and who asks is decided right (S2, S7, L5, L6).
 // Method: events are fed to the state; no mutex, no thread, no server.
-#include "core/name_state.hpp"
+#include "unit/name_state_fixture.hpp"
 
 #include <gtest/gtest.h>
+
+#include <memory>
 
 namespace mortise::core {
 namespace {
@@ -12,41 +14,18 @@ using namespace std::chrono_literals;
 using Entry = NameState::Entry;
 using Exit = NameState::Exit;
 
-class NameStateTest : public ::testing::Test {
+class NameStateTest : public NameStateFixture {
  protected:
   static std::shared_ptr<const Terms> terms(Nanos lease = 30s) {
     return std::make_shared<Terms>(Terms{.lease = lease, .label = "test"});
   }
   Waiter waiter() { return {.owner = Owner::unique(), .terms = terms_}; }
-  Hold hold(const Waiter& requester, std::uint64_t number = 7) {
-    Hold hold{.owner = requester.owner, .number = number, .generation = ++generation_};
-    hold.granted_at = hold.owned_since = now_;
-    hold.terms = requester.terms;
-    hold.lease = Lease(*requester.terms, {.number = number, .counted_from = now_, .lease = 30s}, {},
-                       now_, 0);
-    return hold;
-  }
   void take(Waiter& waiter) {
     ASSERT_EQ(state_.enter(waiter, true), Entry::ask);
     state_.granted(waiter, hold(waiter));
   }
 
-  /// @return the next waiter that can go on.
-  Waiter* served() { return state_.serve(now_, turn_); }
-  Waiter* served_after_leaving(Waiter& waiter) {
-    state_.leave(waiter);
-    return served();
-  }
-  Waiter* served_after_release() {
-    state_.release_sent();
-    return served();
-  }
-
-  Instant now_{1h};
   std::shared_ptr<const Terms> terms_ = terms();
-  TurnLimits turn_;
-  std::uint64_t generation_ = 0;
-  NameState state_;
 };
 
 TEST_F(NameStateTest, OneAsksAndTheOthersQueue) {
