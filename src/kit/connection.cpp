@@ -105,14 +105,17 @@ void Connection::come_closer(Instant now) {
     if (approach_.connects()) link_.enter(State::connecting);
     return;
   }
+  link_.next_server(approach_.since());
+  // First: it closes with this function if there is no greeting for it.
+  std::shared_ptr<remote::Stream> stream = approach_.take();
   std::string greeting;
   try {
     protocol_.greet(greeting);
   } catch (const Error& error) {
-    return drop({error.errc(), base::words_of(error)});
+    return drop(failure({error.errc(), base::words_of(error)}));
+  } catch (const std::exception&) {
+    return drop({Errc::exhausted, "no memory"});  // see Protocol
   }
-  link_.next_server(approach_.since());
-  std::shared_ptr<remote::Stream> stream = approach_.take();
   endpoint_ = stream->endpoint();
   descriptor_.store(stream->descriptor());
   approach_.rest();

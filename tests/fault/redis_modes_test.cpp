@@ -122,11 +122,11 @@ TEST_F(RedisServers, InModeUnfairServeAWaiterWithinSixteenReleases) {
 class RedisInterop : public RedisTest {
  protected:
   [[nodiscard]] Client ours() { return Client(server().url() + "?interop=redisson"); }
-  /// @return how many listen to Redisson's channel.
-  [[nodiscard]] std::int64_t listeners() {
+  /// @return how many listen to Redisson's channel of that name.
+  [[nodiscard]] std::int64_t listeners(const std::string& name = "a") {
     return server()
         .talk()
-        .command({"PUBSUB", "NUMSUB", "redisson_lock__channel:{a}"})
+        .command({"PUBSUB", "NUMSUB", "redisson_lock__channel:{" + name + "}"})
         .items.at(1)
         .integer;
   }
@@ -241,6 +241,26 @@ TEST_F(RedisInterop, OurHolderLearnsOfAForcedUnlockAtOnce) {
     EXPECT_EQ(lock.valid_for(), 0ns);
     EXPECT_EQ(lock.release(), Released::was_lost);
   }
+}
+
+// Both holds are looked at when their time has come, and each by its own channel.
+TEST_F(RedisInterop, OurHolderLearnsWhichOfItsTwoHoldsWasUnlockedByForce) {
+  Redisson java(server(), "b");
+  Client mine = ours();
+  Lock first = mine.make_lock("a");
+  Lock second = mine.make_lock("b");
+  ASSERT_TRUE(first.try_lock_for(patience));
+  ASSERT_TRUE(second.try_lock_for(patience));
+  const std::stop_token first_lost = first.lost();
+  const std::stop_token second_lost = second.lost();
+  ASSERT_TRUE(eventually([&] { return listeners("a") == 1 && listeners("b") == 1; }));
+  EXPECT_TRUE(java.force_unlock());
+  EXPECT_TRUE(eventually([&] { return second_lost.stop_requested(); }, 100ms + slack));
+  EXPECT_EQ(second.release(), Released::was_lost);
+  EXPECT_TRUE(eventually([&] { return listeners("b") == 0; }));
+  EXPECT_FALSE(first_lost.stop_requested());
+  EXPECT_TRUE(is_held("a"));
+  EXPECT_EQ(first.release(), Released::released);
 }
 
 TEST_F(RedisInterop, OurHolderLearnsOfAForcedUnlockAlsoByAnotherInbox) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Redisson played: what its RLock of the name "a" sends, and when. The real library is no part of
-// these tests, since it needs Java.
+// Redisson played: what its RLock sends, and when. The real library is no part of these tests,
+// since it needs Java.
 #pragma once
 
 #include "support/contract_worker.hpp"
@@ -9,18 +9,20 @@
 #include <chrono>
 #include <string>
 #include <thread>
+#include <utility>
 
 namespace mortise::fault {
 
 /// One thread of one process. Not thread-safe.
 class Redisson {
  public:
-  explicit Redisson(const test::RedisServer& server, int process = 1)
+  explicit Redisson(const test::RedisServer& server, std::string name = "a")
       : talk_(server.talk()),
         hears_(server.talk()),
-        owner_("5e1f0000-0000-4000-8000-10000000000" + std::to_string(process) + ":1") {}
+        name_(std::move(name)),
+        channel_("redisson_lock__channel:{" + name_ + "}") {}
 
-  void listen() { hears_.expect_ok({"SUBSCRIBE", channel}); }
+  void listen() { hears_.expect_ok({"SUBSCRIBE", channel_}); }
   bool try_lock(const std::string& lease = "30000") {
     return command({"EVAL",
                     "if (redis.call('exists', KEYS[1]) == 0) or "
@@ -28,7 +30,7 @@ class Redisson {
                     "redis.call('hincrby', KEYS[1], ARGV[2], 1); "
                     "redis.call('pexpire', KEYS[1], ARGV[1]); return nil; end; "
                     "return redis.call('pttl', KEYS[1]);",
-                    "1", "a", lease, owner_})
+                    "1", name_, lease, owner})
         .is_nil();
   }
   bool unlock() {
@@ -37,14 +39,14 @@ class Redisson {
                     "local counter = redis.call('hincrby', KEYS[1], ARGV[2], -1); "
                     "if (counter > 0) then return 0; end; redis.call('del', KEYS[1]); "
                     "redis.call('publish', KEYS[2], ARGV[1]); return 1;",
-                    "2", "a", channel, "0", owner_})
+                    "2", name_, channel_, "0", owner})
                .integer == 1;
   }
   bool force_unlock() {
     return command({"EVAL",
                     "if (redis.call('del', KEYS[1]) == 1) then "
                     "redis.call(ARGV[2], KEYS[2], ARGV[1]); return 1 else return 0 end",
-                    "2", "a", channel, "0", "publish"})
+                    "2", name_, channel_, "0", "publish"})
                .integer == 1;
   }
   bool hears(std::chrono::milliseconds within) { return hears_.receive(within).has_value(); }
@@ -65,7 +67,7 @@ class Redisson {
       }
       got = try_lock();
     }
-    hears_.send({"UNSUBSCRIBE", channel});
+    hears_.send({"UNSUBSCRIBE", channel_});
     for (bool ended = false; !ended;) {
       const auto word = hears_.receive(std::chrono::seconds(10));
       ended = !word || word->items.at(0).text == "unsubscribe";
@@ -80,10 +82,11 @@ class Redisson {
     return traffic_.run([&] { return talk_.expect_ok(words); });
   }
 
-  static constexpr const char* channel = "redisson_lock__channel:{a}";
+  static constexpr const char* owner = "5e1f0000-0000-4000-8000-100000000001:1";
   test::RedisTalk talk_;
   test::RedisTalk hears_;
-  const std::string owner_;
+  const std::string name_;
+  const std::string channel_;
   contract::Worker traffic_;
 };
 
