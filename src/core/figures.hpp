@@ -46,9 +46,10 @@ inline constexpr std::size_t renewal_batch = 128;
 [[nodiscard]] constexpr Nanos command_timeout(Nanos lease) noexcept {
   return std::min<Nanos>(std::chrono::seconds(1), lease / 6);
 }
-/// The same on a connection whose round trips take long.
+/// The same on a connection whose round trips take long. A lost renewal leaves time for another
+/// one.
 [[nodiscard]] constexpr Nanos longest_command(Nanos lease) noexcept {
-  return std::min<Nanos>(std::chrono::seconds(4), lease / 6);
+  return std::min<Nanos>(std::chrono::seconds(4), lease / renewals_in_a_lease);
 }
 /// The lease of a grant that nobody has confirmed yet.
 [[nodiscard]] constexpr Nanos provisional_lease(Nanos lease) noexcept {

@@ -32,7 +32,7 @@ Greeting::Step Greeting::refuse(ServerError::Kind kind, Errc code, std::string w
 Greeting::Step Greeting::answered(Pq& pq, const std::string& where) {
   const std::optional<Result> result = std::exchange(result_, std::nullopt);
   if (!result) {
-    return refuse(ServerError::Kind::elsewhere, Errc::unavailable,
+    return refuse(ServerError::Kind::elsewhere, Errc::protocol,
                   where + ": the reply is not from a PostgreSQL server; check host and port");
   }
   if (result->kind() != Result::Kind::rows) {

@@ -96,6 +96,21 @@ ServerError of_pooler(const PqError& error, std::string text) {
   return {.kind = found->kind, .failure = {found->code, std::move(text)}};
 }
 
+/// What libpq says of bytes that no PostgreSQL server sends. It has no state for them, and says so
+/// in the language of the process: in another one, the server counts as unavailable.
+constexpr std::array<std::string_view, 3> words_for_nonsense{
+    "expected authentication request from server",
+    "received invalid response to SSL negotiation",
+    "lost synchronization with server",
+};
+
+bool is_nonsense(const PqError& error) {
+  return error.state.empty() && std::any_of(words_for_nonsense.begin(), words_for_nonsense.end(),
+                                            [&](std::string_view words) {
+                                              return error.words.find(words) != std::string::npos;
+                                            });
+}
+
 /// What the server makes of the settings that a connection begins with (`options`, say).
 bool refuses_settings(const PqError& error) {
   return error.at_connect && (error.state.starts_with("22") || error.state.starts_with("42")) &&
@@ -128,6 +143,10 @@ ServerError server_error(const std::string& where, const PqError& error, Advice 
     return {.kind = final, .failure = {Errc::misconfigured, std::move(text)}};
   }
   if (error.state == state_of_poolers) return of_pooler(error, std::move(text));
+  if (is_nonsense(error)) {
+    text += "; the reply is not from a PostgreSQL server; check host and port";
+    return {.kind = elsewhere, .failure = {Errc::protocol, std::move(text)}};
+  }
   if (found == meanings.end()) {
     // Without a state it is libpq that speaks: of the network, of a certificate, or of a limit of
     // this process, whose errno it keeps to itself.

@@ -29,4 +29,15 @@ inline constexpr std::chrono::milliseconds longest_pause{1'000};
       static_cast<std::int64_t>(part * static_cast<double>(step.count())));
 }
 
+/// A new request waits less than a repeated one. A renewal is a new request each time, so its wait
+/// has to be short compared with the outage that the lease survives. But callers that try again and
+/// again must not connect all the time.
+/// @param failing_for the time since a connection was of use
+/// @return how long a new request waits after a try that failed
+[[nodiscard]] inline std::chrono::nanoseconds pause_of_new_request(
+    std::chrono::nanoseconds failing_for) noexcept {
+  constexpr int part = 20;  // after ten seconds: two tries per second
+  return std::min<std::chrono::nanoseconds>(longest_pause / 2, failing_for / part);
+}
+
 }  // namespace mortise::remote

@@ -256,8 +256,8 @@ class Exchange {
     const Call& call = one.front();
     const std::shared_ptr<Operation> operation = call.operation;
     const Purpose purpose = call.purpose();
-    // A new request is sent at once, whatever failed before; a repeated one waits out the back-off.
-    // The library paces renewals by their lease: each is worth a try of its own.
+    // A new request waits less than a repeated one after a failure, see `pause_of_new_request()`.
+    // The library paces renewals by their lease: each counts as a new one.
     const bool at_once = purpose == Purpose::renew || !operation->in_trouble();
     // Read the version first: if the call gets another line meanwhile, `moved()` may have come too
     // early for it.

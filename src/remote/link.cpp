@@ -54,14 +54,17 @@ const char* Link::words(End end) noexcept {
 // The limit before the state, which says what it means. What wants it in between is not heard: its
 // user, who is told of the drop after this, wants it again for all that it has by then.
 void Link::drop(Instant now) noexcept {
-  if (!std::exchange(welcome_, false)) ++failures_;
+  if (!std::exchange(welcome_, false)) ++failing_.tries;
   if (state() == State::up) {
     // What has stood so long is no reason for a pause, whatever came of it: an inbox to which
     // nothing comes but a stranger's rubbish, now and then, is a good one.
     const bool good = of_use_ || now - up_since_ >= longest_pause;
-    useless_ = good ? 0 : useless_ + 1;
+    failing_.useless = good ? 0 : failing_.useless + 1;
   }
-  set_limit(now + backoff(std::max(failures_, useless_), random_.unit()));
+  const std::size_t failures = std::max(failing_.tries, failing_.useless);
+  if (failures == 0 || failing_.since == Instant{}) failing_.since = now;
+  soonest_.store((now + pause_of_new_request(now - failing_.since)).time_since_epoch().count());
+  set_limit(now + backoff(failures, random_.unit()));
   state_.store(State::idle);
   broken_.store(false);
   suspect_.store(false);
@@ -70,6 +73,7 @@ void Link::drop(Instant now) noexcept {
 
 void Link::leave() noexcept {
   welcome_ = false;
+  soonest_.store(0);
   set_limit(Instant{});
   state_.store(State::idle);
   wanted_.store(false);

@@ -30,7 +30,8 @@ class Link {
 
   // Any thread.
 
-  /// It is to connect, and to stay so. @param now true: without waiting for the back-off to pass
+  /// It is to connect, and to stay so. @param now true: a new request wants it, which waits less
+  /// for the back-off to pass
   /// @return whether it is due earlier: whoever polls has to be told
   [[nodiscard]] bool want(bool now) noexcept;
   /// It is to be looked at soon, although nobody awaits a reply: it may be broken.
@@ -56,7 +57,7 @@ class Link {
   [[nodiscard]] Instant due(OfCalls of_calls) const {
     const State state = state_.load();
     if (state == State::idle && !wanted_.load()) return never;
-    if (state == State::idle && at_once_.load()) return Instant{};
+    if (state == State::idle && at_once_.load()) return soonest();
     if (state != State::idle && is_broken()) return Instant{};
     if (state != State::up) return limit();
     if (is_suspect()) return Instant{};
@@ -72,7 +73,7 @@ class Link {
 
   /// @return whether a try has to begin now.
   [[nodiscard]] bool is_to_begin(Instant now) const noexcept {
-    return state() == State::idle && is_wanted() && (at_once_.load() || limit() <= now);
+    return state() == State::idle && is_wanted() && (at_once_.load() ? soonest() : limit()) <= now;
   }
   /// A try begins.
   void begin(Instant now) noexcept;
@@ -88,14 +89,14 @@ class Link {
     // It may be broken already: its user had no memory for what was to be said first.
     if (state() != State::up || is_broken()) return;
     welcome_ = true;
-    failures_ = 0;
+    failing_.tries = 0;
   }
   /// An answer made sense, or something that was told: the next pause is short. A server that
   /// greets, and then hangs up, must not be connected to without a pause.
   void made_sense() noexcept {
     if (state() != State::up) return;
     of_use_ = true;
-    useless_ = 0;
+    failing_.useless = 0;
   }
   /// It is about to be dropped for something that made none. What is repeated on each connection,
   /// and answered with nonsense each time, must not have it made without a pause either.
@@ -114,18 +115,27 @@ class Link {
   void leave() noexcept;
 
  private:
+  /// Since a connection was of use.
+  struct Failing {
+    std::size_t tries = 0;    ///< in a row
+    std::size_t useless = 0;  ///< connections in a row that were greeted and of no use
+    Instant since{};
+  };
   [[nodiscard]] Instant limit() const noexcept { return Instant(Instant::duration(limit_.load())); }
+  [[nodiscard]] Instant soonest() const noexcept {
+    return Instant(Instant::duration(soonest_.load()));
+  }
   void set_limit(Instant limit) noexcept { limit_.store(limit.time_since_epoch().count()); }
 
   std::atomic<State> state_{State::idle};
   std::atomic<bool> wanted_{false};
-  std::atomic<bool> at_once_{false};  // the pause between two tries does not count
+  std::atomic<bool> at_once_{false};  // a new request wants it
   std::atomic<bool> suspect_{false};
   std::atomic<bool> broken_{false};
-  std::atomic<Instant::rep> limit_{0};  // of this state; of `idle`: when to try again
+  std::atomic<Instant::rep> limit_{0};    // of this state; of `idle`: when to try again
+  std::atomic<Instant::rep> soonest_{0};  // of `idle`: when to try again for a new request
   // Of the reader's role.
-  std::size_t failures_ = 0;  // in a row
-  std::size_t useless_ = 0;   // connections in a row that were greeted and of no use
+  Failing failing_{};
   bool welcome_ = false;
   bool of_use_ = false;
   Instant up_since_{};

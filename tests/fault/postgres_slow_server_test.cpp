@@ -46,5 +46,45 @@ INSTANTIATE_TEST_SUITE_P(Delays, PostgresSlowServer,
                          ::testing::Values(Slow{.begins_after = 1'500ms, .lease = 15s},
                                            Slow{.begins_after = 3s, .lease = 24s}));
 
+struct FarServer {
+  Duration round_trip{};
+  Duration lease{};
+  Duration held{};
+  friend std::ostream& operator<<(std::ostream& out, const FarServer& far) {
+    return out << far.round_trip.count() << " ms, lease " << far.lease.count() << " ms";
+  }
+};
+
+class PostgresFarServerLong : public PostgresTest,
+                              public ::testing::WithParamInterface<FarServer> {};
+
+// Promise: L8
+TEST_P(PostgresFarServerLong, HasALockHeldForManyLeasesAndNoConnectionIsLost) {
+  const auto& [round_trip, lease, held] = GetParam();
+  Proxy proxy(server().port(), {.protocol = test::ProxyProtocol::postgres});
+  const auto record = std::make_shared<Record>();
+  Client mine(PostgresServer::url_by(proxy.port()), {.observer = record});
+  // A new connection needs four round trips, and has two seconds for them.
+  mine.check(patience);
+  proxy.delay(round_trip / 2, round_trip / 2);
+  Lock lock = mine.make_lock("a", {.lease = lease});
+  ASSERT_TRUE(lock.try_lock_for(patience));
+  EXPECT_FALSE(happens_within([&] { return lock.lost().stop_requested(); }, held));
+  EXPECT_TRUE(is_held("a"));
+  // Each third of the lease. On a loaded machine, some come late.
+  const auto renewals = static_cast<std::size_t>(held / (lease / 3));
+  EXPECT_GT(record->count(Record::Kind::renewed), renewals / 2);
+  EXPECT_EQ(record->count(Record::Kind::failed), 0U);
+  lock.unlock();  // the caller does not wait for so late an answer
+  EXPECT_TRUE(eventually([&] { return !is_held("a"); }));
+  EXPECT_EQ(record->count(Record::Kind::lost), 0U);
+  // A second one may come beside the first.
+  EXPECT_EQ(proxy.counts().accepted, proxy.connections()) << "one was taken for a broken one";
+}
+
+INSTANTIATE_TEST_SUITE_P(Far, PostgresFarServerLong,
+                         ::testing::Values(FarServer{1'300ms, 30s, 5min},
+                                           FarServer{200ms, 1s, 60s}));
+
 }  // namespace
 }  // namespace mortise::fault

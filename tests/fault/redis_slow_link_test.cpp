@@ -5,6 +5,9 @@
 
 #include "fault/redis_proxied.hpp"
 
+#include <chrono>
+#include <cstddef>
+#include <ostream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -73,6 +76,40 @@ TEST_F(RedisSlowLink, NoMoreThan512RequestsAreUnderWay) {
   EXPECT_FALSE(error) << error.message();
   EXPECT_EQ(held.size(), names);
 }
+
+struct SlowLink {
+  std::chrono::milliseconds round_trip{};
+  std::chrono::milliseconds lease{};
+  std::chrono::milliseconds held{};
+  friend std::ostream& operator<<(std::ostream& out, const SlowLink& link) {
+    return out << link.round_trip.count() << " ms, lease " << link.lease.count() << " ms";
+  }
+};
+
+class RedisSlowLinkLong : public RedisSlowLink, public ::testing::WithParamInterface<SlowLink> {};
+
+// Promise: L8
+TEST_P(RedisSlowLinkLong, ALockIsHeldOnOneConnectionForManyLeases) {
+  const auto& [round_trip, lease, held] = GetParam();
+  const auto record = std::make_shared<Record>();
+  proxy().delay(round_trip / 2, round_trip / 2);
+  Client mine(proxy().url(), {.observer = record});
+  Lock lock = mine.make_lock("a", {.lease = lease});
+  ASSERT_TRUE(lock.try_lock_for(patience));
+  EXPECT_FALSE(happens_within([&] { return lock.lost().stop_requested(); }, held));
+  EXPECT_TRUE(is_held("a"));
+  // Each third of the lease. On a loaded machine, some come late.
+  const auto renewals = static_cast<std::size_t>(held / (lease / 3));
+  EXPECT_GT(record->count(Record::Kind::renewed), renewals / 2);
+  EXPECT_EQ(record->count(Record::Kind::failed), 0U);
+  lock.unlock();  // the caller does not wait for so late an answer
+  EXPECT_TRUE(eventually([&] { return !is_held("a"); }));
+  EXPECT_EQ(record->count(Record::Kind::lost), 0U);
+  EXPECT_LE(proxy().counts().accepted, 2U) << "one for requests, and one for pushes";
+}
+
+INSTANTIATE_TEST_SUITE_P(Links, RedisSlowLinkLong,
+                         ::testing::Values(SlowLink{1'300ms, 30s, 5min}, SlowLink{200ms, 1s, 60s}));
 
 }  // namespace
 }  // namespace mortise::fault

@@ -2,23 +2,21 @@
 // A sentinel that lies: it answers each command with what the test says, whatever that is.
 #pragma once
 
+#include "support/fake_server.hpp"
+
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <mutex>
 #include <string>
-#include <thread>
+#include <string_view>
 
 namespace mortise::test {
 
 /// Listens on 127.0.0.1 as long as it lives.
 class FakeSentinel {
  public:
-  FakeSentinel();
-  FakeSentinel(const FakeSentinel&) = delete;
-  FakeSentinel& operator=(const FakeSentinel&) = delete;
-  ~FakeSentinel();
-
-  [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
+  [[nodiscard]] std::uint16_t port() const noexcept { return server_.port(); }
   /// Names that port of 127.0.0.1 from now on, and that epoch.
   void name(std::uint16_t port, std::uint64_t epoch);
   /// Sends these bytes from now on, as soon as something is asked; none: nothing ever comes.
@@ -34,17 +32,16 @@ class FakeSentinel {
   }
 
  private:
-  void serve();
+  [[nodiscard]] FakeServer::Answer answer(std::string_view received);
 
-  int listener_ = -1;
-  std::uint16_t port_ = 0;
   mutable std::mutex mutex_;
   std::string bytes_;
   std::string heard_;
   std::atomic<bool> hangs_up_{false};
-  std::atomic<bool> ends_{false};
   std::atomic<std::uint64_t> asked_{0};
-  std::thread thread_;
+  // Last: its thread uses all of the above.
+  FakeServer server_{
+      [this](std::string_view received, std::size_t /*before*/) { return answer(received); }};
 };
 
 }  // namespace mortise::test

@@ -28,6 +28,13 @@ class RemoteLink : public ::testing::Test {
     link_.came_up(now_);
   }
 
+  void fail() {
+    static_cast<void>(link_.want(true));
+    link_.begin(now_);
+    link_.enter(State::connecting);
+    link_.drop(now_);
+  }
+
   Link link_{1};
   Instant now_{100s};
   Instant of_calls_ = never;
@@ -185,23 +192,49 @@ TEST_F(RemoteLink, WhoAnswersWithNonsenseIsTriedEverLater) {
   EXPECT_TRUE(link_.is_to_begin(now_ + 20ms)) << "it has made sense since";
 }
 
-TEST_F(RemoteLink, PausesDoubleAndNewcomersDoNotWaitForThem) {
-  for (int i = 0; i < 20; ++i) {
-    static_cast<void>(link_.want(true));
-    link_.begin(now_);
-    link_.enter(State::connecting);
-    link_.drop(now_);
-  }
+TEST_F(RemoteLink, PausesDouble) {
+  for (int i = 0; i < 20; ++i) fail();
   EXPECT_TRUE(link_.want(false));
   EXPECT_FALSE(link_.is_to_begin(now_ + 499ms));
   EXPECT_TRUE(link_.is_to_begin(now_ + 1s));
+}
+
+TEST_F(RemoteLink, ANewRequestWaitsATwentiethOfTheTimeWithoutAGoodConnection) {
+  for (int i = 0; i < 20; ++i) fail();
+  EXPECT_TRUE(link_.want(false));
   EXPECT_TRUE(link_.want(true)) << "it is due earlier";
-  EXPECT_TRUE(link_.is_to_begin(now_));
-  link_.begin(now_);
-  link_.enter(State::connecting);
-  link_.drop(now_);
+  EXPECT_TRUE(link_.is_to_begin(now_)) << "it has failed for no time";
+  now_ += 2s;
+  fail();
+  EXPECT_FALSE(link_.is_to_begin(now_)) << "the request was for one try";
+  static_cast<void>(link_.want(true));
+  EXPECT_FALSE(link_.is_to_begin(now_ + 99ms));
+  EXPECT_EQ(due(), now_ + 100ms);
+  EXPECT_TRUE(link_.is_to_begin(now_ + 100ms));
+}
+
+// Or callers that try again and again would connect all the time.
+TEST_F(RemoteLink, NewRequestsAreWorthTwoTriesPerSecondAfterTenSeconds) {
+  for (int i = 0; i < 20; ++i) fail();
+  const auto tries_within = [&](Instant::duration time) {
+    int tries = 0;
+    for (const Instant end = now_ + time; now_ < end; now_ += 1ms) {
+      static_cast<void>(link_.want(true));
+      if (!link_.is_to_begin(now_)) continue;
+      fail();
+      ++tries;
+    }
+    return tries;
+  };
+  EXPECT_GT(tries_within(10s), 40);
+  EXPECT_LE(tries_within(10s), 20);
   static_cast<void>(link_.want(false));
-  EXPECT_FALSE(link_.is_to_begin(now_ + 499ms)) << "that was for one try";
+  come_up();
+  link_.is_welcome();
+  link_.made_sense();
+  link_.drop(now_);
+  static_cast<void>(link_.want(true));
+  EXPECT_TRUE(link_.is_to_begin(now_)) << "the connection was of use";
 }
 
 TEST_F(RemoteLink, ThatWasLeftInPeaceIsTriedAtOnce) {
