@@ -76,7 +76,8 @@ class Pipeline {
     waiting_.pop_front();
     waiting_.push_back(&cycle);
     const bool ended = cycle.holds;
-    const bool freed = reply->elements > 0 && std::string_view(reply->element[0]->str) == "freed";
+    const bool freed =
+        reply->elements > 0 && std::string_view(reply->element[0]->str) == "released";
     if (ended && !freed) throw std::runtime_error("not freed");
     append(ended ? cycle.scripts.acquire() : cycle.scripts.release(*reply));
     cycle.holds = !ended;

@@ -54,7 +54,7 @@ void RawRedlock::cycle() {
   bytes_.clear();
   requests_.release(bytes_, {},
                     {.name = request_.name, .attempt = request_.attempt, .number = number_});
-  ask_all("freed");
+  ask_all("released");
 }
 
 void RawRedlock::ask_all(std::string_view expected) {

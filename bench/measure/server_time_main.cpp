@@ -186,7 +186,7 @@ class Ours : public Side {
     const Request request = [&](std::size_t i, std::string& out) {
       requests_.release(out, {}, hold_of(i), nullptr, false);
     };
-    return act("release", request, is("freed"));
+    return act("release", request, is("released"));
   }
   double join() {
     waiter_.sequence += names;
@@ -200,7 +200,7 @@ class Ours : public Side {
       requests_.ask(out, {},
                     {std::make_shared<Acquisition>(request_of(attempt_of(waiter_, i), i, true))});
     };
-    return act("ask again", request, is("places"));
+    return act("ask again", request, is("waiting"));
   }
   double cancel() {
     const Request request = [&](std::size_t i, std::string& out) {
@@ -271,7 +271,7 @@ class Votes : public Side {
     const Request request = [this](std::size_t i, std::string& out) {
       requests_.undo(out, {}, hold_of(i).name, hold_of(i).attempt, true);
     };
-    return act("release of a vote", request, is("freed"));
+    return act("release of a vote", request, is("released"));
   }
 
  private:

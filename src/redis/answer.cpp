@@ -143,11 +143,15 @@ std::optional<AttemptId> parse_attempt(std::string_view text) {
 namespace {
 
 constexpr std::pair<std::string_view, Answer::Kind> kinds[] = {
-    {"granted", Answer::Kind::granted},   {"void", Answer::Kind::late},
-    {"queued", Answer::Kind::queued},     {"busy", Answer::Kind::busy},
-    {"held", Answer::Kind::held},         {"free", Answer::Kind::free},
-    {"recorded", Answer::Kind::recorded}, {"unlike", Answer::Kind::unlike},
-    {"apart", Answer::Kind::apart},
+    {"granted", Answer::Kind::granted},
+    {"too_late", Answer::Kind::too_late},
+    {"queued", Answer::Kind::queued},
+    {"busy", Answer::Kind::busy},
+    {"held", Answer::Kind::held},
+    {"free", Answer::Kind::free},
+    {"recorded", Answer::Kind::recorded},
+    {"permits_differ", Answer::Kind::permits_differ},
+    {"resharding", Answer::Kind::resharding},
 };
 
 constexpr std::pair<std::string_view, KeyState> states[] = {{"absent", KeyState::absent},
@@ -156,10 +160,10 @@ constexpr std::pair<std::string_view, KeyState> states[] = {{"absent", KeyState:
                                                             {"failed", KeyState::failed}};
 
 constexpr std::pair<std::string_view, ReleaseAnswer::Outcome> outcomes[] = {
-    {"freed", ReleaseAnswer::Outcome::freed},
-    {"before", ReleaseAnswer::Outcome::freed_before},
-    {"lapsed", ReleaseAnswer::Outcome::lapsed},
-    {"none", ReleaseAnswer::Outcome::not_ours}};
+    {"released", ReleaseAnswer::Outcome::freed},
+    {"released_before", ReleaseAnswer::Outcome::freed_before},
+    {"expired", ReleaseAnswer::Outcome::lapsed},
+    {"not_held", ReleaseAnswer::Outcome::not_ours}};
 
 /// @return what a word stands for; the reply makes no sense if it is none of these.
 template <class Value, std::size_t size>
@@ -215,7 +219,7 @@ std::optional<Answer> Answer::parse(Items& items) {
       break;
     case Kind::queued:
     case Kind::busy:
-    case Kind::apart:
+    case Kind::resharding:
     case Kind::held:
     case Kind::free:
       answer.left = std::chrono::microseconds(items.integer(0, last_moment));
@@ -228,8 +232,8 @@ std::optional<Answer> Answer::parse(Items& items) {
       answer.last_number = number_or_none(items);
       break;
     case Kind::recorded: read_record(items, answer); break;
-    case Kind::unlike: answer.permits = number_or_none(items); break;
-    case Kind::late: break;
+    case Kind::permits_differ: answer.permits = number_or_none(items); break;
+    case Kind::too_late: break;
   }
   return items.good() ? std::optional(std::move(answer)) : std::nullopt;
 }

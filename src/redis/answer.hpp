@@ -30,19 +30,19 @@ struct Answer {
     granted,
     queued,
     busy,
-    apart,     ///< it could not be queued: the slot of the name is on its way
-    late,      ///< the request came after its `void` moment, and changed nothing
-    held,      ///< of a look: the name has a holder
-    free,      ///< the same: it has none
-    recorded,  ///< what is remembered of a key
-    unlike,    ///< the semaphore has another number of permits
+    resharding,      ///< it could not be queued: the slot of the name is on its way
+    too_late,        ///< the request came after its deadline, and changed nothing
+    held,            ///< of a look: the name has a holder
+    free,            ///< the same: it has none
+    recorded,        ///< what is remembered of a key
+    permits_differ,  ///< the semaphore has another number of permits
   };
-  Kind kind = Kind::late;
+  Kind kind = Kind::too_late;
   ServerTime now{};
   // granted
   std::uint64_t number = 0;
   std::uint64_t run = 0;      ///< of a key: the number of the run; 0 = of a lock
-  std::uint64_t permits = 0;  ///< unlike: how many there are
+  std::uint64_t permits = 0;  ///< permits_differ: how many there are
   // granted, queued, busy, held
   std::chrono::microseconds left{};  ///< until the lease ends, of the attempt or of the holder
   bool first = false;                ///< nobody waits in front

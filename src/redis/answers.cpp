@@ -35,7 +35,7 @@ bool fits(const Call& call, const Answer& answer) {
 // request reads nothing. A cancel of a key names a run whose lease is over only if it was written
 // when its attempt was decided: until then the client may still get that run.
 bool shows_what_was_taken(const Call& call, const Answer& answer) {
-  if (answer.kind == Answer::Kind::late) return false;
+  if (answer.kind == Answer::Kind::too_late) return false;
   return call.kind == Call::Kind::acquire || call.mode() != Mode::once || call.written.decided;
 }
 
@@ -94,7 +94,7 @@ void Answers::matched_release(Server& server, const Call& call, Instant now) {
   told.release_in_doubt = attempts.released(hold.attempt, hold.number);
   if (next == nullptr || !told.release->successor) return;
   told.looks_later =
-      told.release->successor->kind == Answer::Kind::late ||
+      told.release->successor->kind == Answer::Kind::too_late ||
       attempts.executed(next->request().attempt, told.release->now, server.clock(), now);
   told.hold = grants_.note(next->request(), call.asked, *told.release->successor);
 }
@@ -160,7 +160,7 @@ void Answers::places(Server& server, const Call& call, const Reply& reply) {
   const auto& waiters = call.places().waiters();
   ServerTime at{};
   const std::vector<std::uint64_t> numbers =
-      parse_codes(reply, "places", core::grant_number_limit - 1, &at);
+      parse_codes(reply, "waiting", core::grant_number_limit - 1, &at);
   if (numbers.size() != waiters.size()) return nonsense(server, call);
   const Reading reading{call.asked, at, server.clock()};
   base::OneByOne each;

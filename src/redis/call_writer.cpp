@@ -113,7 +113,7 @@ void CallWriter::note_lost_take(const Server& server, const Call& call,
 void CallWriter::write(const Server& server, std::string& bytes, Call& call) {
   const Requests& requests = parts_.requests;
   if (call.route.asks_first) Requests::asking(bytes);
-  const Passage passage{.arrives = call.route.asks_first, .whole = call.written.whole};
+  const Passage passage{.importing = call.route.asks_first, .whole = call.written.whole};
   switch (call.kind) {
     case Call::Kind::acquire: return write_acquire(server, bytes, passage, call);
     case Call::Kind::release: return write_release(server, bytes, passage, call);
@@ -139,13 +139,14 @@ void CallWriter::write_acquire(const Server& server, std::string& bytes, Passage
   const Acquisition::Request& request = call.acquisition().request();
   const bool wait = request.wait && parts_.topology->may_wait(server);
   set_void_moment(server, call, request);
-  passage.void_after = call.written.void_time.after;
+  passage.deadline = call.written.void_time.after;
   if (request.mode == Mode::once) {
     parts_.requests.begin(bytes, passage, request, wait,
                           parts_.attempts.conclusion_of(request.attempt));
   } else {
-    const bool hears = parts_.redisson != nullptr && parts_.redisson->hearing().waits(request.name);
-    parts_.requests.acquire(bytes, passage, request, wait, hears);
+    const bool listening =
+        parts_.redisson != nullptr && parts_.redisson->hearing().waits(request.name);
+    parts_.requests.acquire(bytes, passage, request, wait, listening);
   }
 }
 
@@ -172,10 +173,10 @@ void CallWriter::write_release(const Server& server, std::string& bytes, Passage
   call.written.goes_on =
       next && !next->done() && !parts_.attempts.is_withdrawn(next->request().attempt);
   if (call.written.goes_on) set_void_moment(server, call, next->request());
-  passage.void_after = call.written.void_time.after;
+  passage.deadline = call.written.void_time.after;
   // Its own short hold is over before it has stopped to listen.
   RedissonSide* const redisson = parts_.redisson_of(hold.mode);
-  passage.heard = redisson != nullptr && redisson->hearing().is_still_counted(hold.name);
+  passage.listening = redisson != nullptr && redisson->hearing().is_still_counted(hold.name);
   parts_.requests.release(
       bytes, passage, hold, call.written.goes_on ? &next->request() : nullptr,
       call.written.goes_on && next->request().wait && parts_.topology->may_wait(server));

@@ -21,7 +21,7 @@ namespace {
 // The first in a queue looks again this long after its holder's lease has ended.
 constexpr std::chrono::milliseconds after_the_end{2};
 // A waiter that has no place asks so often.
-constexpr std::chrono::milliseconds while_apart{50};
+constexpr std::chrono::milliseconds while_resharding{50};
 
 // Where the server's clock was set back the hold lasts for longer than was asked for, but its next
 // renewal moves that end to where it belongs: who was told of the later one would believe in it,
@@ -70,7 +70,7 @@ void Grants::answered(Server& server, const std::shared_ptr<Acquisition>& operat
       });
     }
     case Answer::Kind::queued:
-    case Answer::Kind::apart: return waits(server, operation, asked, answer);
+    case Answer::Kind::resharding: return waits(server, operation, asked, answer);
     case Answer::Kind::busy:
       // Not queued for the lack of an inbox: that will come.
       if (request.wait && !is_given_up()) {
@@ -83,10 +83,10 @@ void Grants::answered(Server& server, const std::shared_ptr<Acquisition>& operat
     // The server did not look at it: an earlier request may wait there. Its reply was the next
     // reading of the server's clock. If its caller has given up, a request that takes the attempt
     // back comes behind this one.
-    case Answer::Kind::late:
+    case Answer::Kind::too_late:
       if (!is_given_up()) parts_.exchange->ask(operation);
       return;
-    case Answer::Kind::unlike:
+    case Answer::Kind::permits_differ:
       operation->failed({Errc::misconfigured,
                          request.name + ": the store has " + std::to_string(answer.permits) +
                              " permits, but this client asks for " +
@@ -174,7 +174,7 @@ void Grants::waits(Server& server, const std::shared_ptr<Acquisition>& operation
     const bool at_once = answer.left.count() == 0;
     ask_at(operation, at_once ? asked : asked + answer.left + after_the_end);
   }
-  if (answer.kind == Answer::Kind::apart) ask_at(operation, asked + while_apart);
+  if (answer.kind == Answer::Kind::resharding) ask_at(operation, asked + while_resharding);
   RedissonSide* const beside = parts_.redisson_of(request.mode);
   if (queued && beside != nullptr) beside->queued(*operation, answer.first);
   const Failure why =

@@ -80,11 +80,30 @@ bool is_beside_redisson(const Settings& settings, Mode mode) {
   return settings.queue_mode == QueueMode::redisson && mode == Mode::exclusive;
 }
 
-// Readers and permits wait in order next to Redisson, too.
-char order_of(const Settings& settings, Mode mode) {
-  const bool fair = settings.queue_mode == QueueMode::redisson && mode != Mode::exclusive;
-  return static_cast<char>(fair ? QueueMode::fair : settings.queue_mode);
+// Readers and permits wait in order, even next to Redisson.
+std::string_view order_of(const Settings& settings, Mode mode) {
+  switch (settings.queue_mode) {
+    case QueueMode::fair: break;
+    case QueueMode::unfair: return "unfair";
+    case QueueMode::redisson: return mode == Mode::exclusive ? "redisson" : "fair";
+  }
+  return "fair";
 }
+
+/// Words as the scripts read them, with a space between two. No allocation: part of each request.
+class ScriptWords {
+ public:
+  void add(std::string_view word) {
+    if (word.empty()) return;
+    if (size_ > 0) text_[size_++] = ' ';
+    size_ += word.copy(text_.data() + size_, text_.size() - size_);
+  }
+  [[nodiscard]] std::string_view view() const noexcept { return {text_.data(), size_}; }
+
+ private:
+  std::array<char, 40> text_{};  // the longest has four words
+  std::size_t size_ = 0;
+};
 
 /// When a waiter runs a key that has an outcome.
 char letter_of(Repeat repeat) {
@@ -115,21 +134,29 @@ Digits life_after_handing_over(const Settings& settings) {
   return life_with(settings, std::chrono::seconds(2));
 }
 
+/// The word by which the scripts know a request whose slot is on its way to the server.
+std::string_view importing(const Passage& passage) noexcept {
+  return passage.importing ? "importing" : "";
+}
+
+std::string_view wait_or_try(bool wait) noexcept { return wait ? "wait" : "try"; }
+
 /// Passes on what a request to take says of an attempt, as acquire.lua lists it.
 template <class Append>
 void with_attempt(const Settings& settings, const Passage& passage,
-                  const Acquisition::Request& request, bool wait, bool hears,
+                  const Acquisition::Request& request, bool wait, bool listening,
                   const Append& append) {
   const AttemptText attempt(request.attempt);
-  const Digits moment(static_cast<std::uint64_t>(passage.void_after.count()));
+  const Digits moment(static_cast<std::uint64_t>(passage.deadline.count()));
   const Digits lease = milliseconds(request.lease);
   const Digits life = life_with(settings, request.lease);
-  const std::array<char, 4> flags{kind_of(settings, request), order_of(settings, request.mode),
-                                  wait ? '1' : '0',
-                                  passage.arrives ? 'a'
-                                  : hears         ? '1'
-                                                  : '0'};
-  const std::string_view wants(flags.data(), flags.size());
+  const char kind = kind_of(settings, request);
+  ScriptWords words;
+  words.add({&kind, 1});
+  words.add(order_of(settings, request.mode));
+  words.add(wait_or_try(wait));
+  words.add(listening && !passage.importing ? "listening" : importing(passage));
+  const std::string_view wants = words.view();
   if (request.mode == Mode::permit) {
     append(attempt.view(), moment, lease, life, request.label, wants, "", Digits(request.permits));
   } else if (request.beside) {
@@ -139,9 +166,6 @@ void with_attempt(const Settings& settings, const Passage& passage,
     append(attempt.view(), moment, lease, life, request.label, wants);
   }
 }
-
-/// The word by which the scripts of keys know that.
-std::string_view arrives(const Passage& passage) noexcept { return passage.arrives ? "a" : ""; }
 
 /// How long the number of a free name is remembered, in ms.
 Digits remembered(const Settings& settings) {
@@ -200,8 +224,8 @@ Failure Requests::check_name(std::string_view name) const {
 }
 
 void Requests::acquire(std::string& out, const Passage& passage,
-                       const Acquisition::Request& request, bool wait, bool hears) const {
-  with_attempt(settings_, passage, request, wait, hears, [&](const auto&... words) {
+                       const Acquisition::Request& request, bool wait, bool listening) const {
+  with_attempt(settings_, passage, request, wait, listening, [&](const auto&... words) {
     append_either(request.mode, out, settings_, scripts::acquire, passage, request.name, words...);
   });
 }
@@ -222,8 +246,8 @@ void Requests::ask(std::string& out, const Passage& passage,
   }
   for (const auto& each : waiters) {
     const Acquisition::Request& request = each->request();
-    std::string& place = texts.emplace_back(1, kind_of(settings_, request));
-    words.push_back(place.append(AttemptText(request.attempt).view()));
+    std::string& member = texts.emplace_back(1, kind_of(settings_, request));
+    words.push_back(member.append(AttemptText(request.attempt).view()));
   }
   append_command(out, words);
 }
@@ -234,31 +258,29 @@ void Requests::cancel(std::string& out, const Passage& passage, const Acquisitio
   if (request.mode == Mode::once) {
     const Digits number(grant.value_or(0));
     return append_our_call(Mode::once, out, settings_, scripts::once::cancel, passage, request.name,
-                           attempt.view(), arrives(passage),
+                           attempt.view(), importing(passage),
                            grant ? std::string_view(number) : std::string_view());
   }
-  const auto append = [&](const auto&... arrives) {
-    append_either(request.mode, out, settings_, scripts::cancel, passage, request.name,
-                  attempt.view(), life_after_handing_over(settings_), arrives...);
-  };
-  if (!passage.arrives) return append();
-  append("a");
+  append_either(request.mode, out, settings_, scripts::cancel, passage, request.name,
+                attempt.view(), life_after_handing_over(settings_), importing(passage));
 }
 
 void Requests::begin(std::string& out, const Passage& passage, const Acquisition::Request& request,
                      bool wait, std::uint64_t concluded) const {
   const Memory& memory = *request.memory;
   const AttemptText attempt(request.attempt);
-  const Digits moment(static_cast<std::uint64_t>(passage.void_after.count()));
+  const Digits moment(static_cast<std::uint64_t>(passage.deadline.count()));
   const Digits keep(static_cast<std::uint64_t>(memory.keep.count()));
   const Digits number(concluded);
   const char letter = letter_of(memory.repeat);
-  const std::array<char, 2> waits{wait ? '1' : '0', 'a'};
-  append_our_call(
-      Mode::once, out, settings_, scripts::once::begin, passage, request.name, attempt.view(),
-      moment, milliseconds(request.lease), request.label, std::string_view(&letter, 1), keep,
-      memory.fingerprint, std::string_view(waits.data(), passage.arrives ? 2 : 1),
-      concluded == 0 ? std::string_view() : std::string_view(number), remembered(settings_));
+  ScriptWords words;
+  words.add(wait_or_try(wait));
+  words.add(importing(passage));
+  append_our_call(Mode::once, out, settings_, scripts::once::begin, passage, request.name,
+                  attempt.view(), moment, milliseconds(request.lease), request.label,
+                  std::string_view(&letter, 1), keep, memory.fingerprint, words.view(),
+                  concluded == 0 ? std::string_view() : std::string_view(number),
+                  remembered(settings_));
 }
 
 void Requests::conclude(std::string& out, const Passage& passage, const HoldId& hold,
@@ -268,7 +290,7 @@ void Requests::conclude(std::string& out, const Passage& passage, const HoldId& 
   const auto append = [&](std::string_view letter, std::uint64_t keep, std::string_view bytes) {
     append_our_call(Mode::once, out, settings_, scripts::once::conclude, passage, hold.name,
                     attempt.view(), Digits(hold.number), letter, Digits(keep), bytes,
-                    remembered(settings_), arrives(passage), runs_again ? "1" : "");
+                    remembered(settings_), importing(passage), runs_again ? "1" : "");
   };
   if (conclusion == nullptr) return append(passage.undoes ? "U" : "", 0, "");
   append(conclusion->state == KeyState::succeeded ? "Y" : "F",
@@ -289,12 +311,12 @@ void Requests::release(std::string& out, const Passage& passage, const HoldId& h
   const AttemptText attempt(hold.attempt);
   const Digits number(hold.number);
   const Digits life = life_after_handing_over(settings_);
-  const std::array<char, 2> flags{order_of(settings_, hold.mode), passage.arrives ? 'a'
-                                                                  : passage.heard ? '1'
-                                                                                  : '0'};
+  ScriptWords flags;
+  flags.add(order_of(settings_, hold.mode));
+  flags.add(passage.listening && !passage.importing ? "listening" : importing(passage));
   const auto append = [&](const auto&... words) {
     append_either(hold.mode, out, settings_, scripts::release, passage, hold.name, attempt.view(),
-                  number, life, std::string_view(flags.data(), flags.size()), words...);
+                  number, life, flags.view(), words...);
   };
   if (successor == nullptr) return append();
   with_attempt(settings_, passage, *successor, wait, false, append);
@@ -305,8 +327,8 @@ void Requests::renew(std::string& out, const Passage& passage,
   const bool both = settings_.queue_mode == QueueMode::redisson;
   std::vector<std::string> texts;  // reserved, so that the views of it stay
   std::vector<std::string_view> words;
-  texts.reserve(items.size() * 4 + 3);
-  words.reserve(items.size() * 5 + 5);
+  texts.reserve(items.size() * 5 + 1);
+  words.reserve(items.size() * 6 + 4);
   words.push_back(verb_of(passage));
   std::string room;
   words.push_back(words_of(scripts::renew, settings_, passage, room));
@@ -319,12 +341,15 @@ void Requests::renew(std::string& out, const Passage& passage,
     const bool has_one = is_beside_redisson(settings_, item.hold.mode);
     words.push_back(has_one ? std::string_view(item.hold.name) : std::string_view(key));
   }
-  words.push_back(texts.emplace_back(remembered(settings_)));
-  words.push_back(texts.emplace_back(both ? "2" : "1").append(arrives(passage)));
+  ScriptWords flags;
+  if (both) flags.add("redisson");
+  flags.add(importing(passage));
+  words.push_back(flags.view());
   for (const Renewal::Item& item : items) {
     words.push_back(texts.emplace_back(AttemptText(item.hold.attempt).view()));
     words.push_back(texts.emplace_back(Digits(item.hold.number)));
     words.push_back(texts.emplace_back(milliseconds(item.lease)));
+    words.push_back(texts.emplace_back(life_with(settings_, item.lease)));
   }
   append_command(out, words);
 }
@@ -371,14 +396,10 @@ void Requests::force_release(std::string& out, const Passage& passage,
       found.mark.empty() ? std::string_view(number) : std::string_view(found.mark);
   if (found.hold.mode == Mode::once) {
     return append_our_call(Mode::once, out, settings_, scripts::once::force_release, passage,
-                           found.hold.name, which, arrives(passage));
+                           found.hold.name, which, importing(passage));
   }
-  const auto append = [&](const auto&... arrives) {
-    append_either(found.hold.mode, out, settings_, scripts::force_release, passage, found.hold.name,
-                  which, life_after_handing_over(settings_), arrives...);
-  };
-  if (!passage.arrives) return append();
-  append("a");
+  append_either(found.hold.mode, out, settings_, scripts::force_release, passage, found.hold.name,
+                which, life_after_handing_over(settings_), importing(passage));
 }
 
 }  // namespace mortise::redis

@@ -21,12 +21,12 @@ namespace mortise::redis {
 
 /// How a request travels.
 struct Passage {
-  bool heard = false;    ///< Redis may count this client as a listener of Redisson's channel
-  bool arrives = false;  ///< in a cluster: the slot is on its way to the server that is asked
-  bool whole = false;    ///< send the script's text: the server does not know it
-  bool undoes = false;   ///< no client knows of the run of a key that this gives back
+  bool listening = false;  ///< Redis may count this client as a subscriber of Redisson's channel
+  bool importing = false;  ///< in a cluster: the slot is on its way to the server that is asked
+  bool whole = false;      ///< send the script's text: the server does not know it
+  bool undoes = false;     ///< no client knows of the run of a key that this gives back
   /// Of a request that takes: the server ignores it after this moment of the server's clock.
-  ServerTime void_after{};
+  ServerTime deadline{};
 };
 
 /// Appends one command each. The strings of the settings must outlive it.
@@ -34,10 +34,10 @@ class Requests {
  public:
   explicit Requests(const Settings& settings);
 
-  /// @param hears whether this client listens to Redisson's channel of the name
+  /// @param listening whether this client listens to Redisson's channel of the name
   void acquire(std::string& out, const Passage& passage, const Acquisition::Request& request,
-               bool wait, bool hears = false) const;
-  /// Renews the places of several waiters in their queues.
+               bool wait, bool listening = false) const;
+  /// Renews the positions of several waiters in their queues.
   void ask(std::string& out, const Passage& passage,
            const std::vector<std::shared_ptr<Acquisition>>& waiters) const;
   /// Of either.

@@ -18,7 +18,7 @@
 namespace mortise::redis {
 
 /// What a release with waiters does: see scripts/release.lua.
-enum class QueueMode : char { fair = 'f', unfair = 'u', redisson = 'r' };
+enum class QueueMode { fair, unfair, redisson };
 
 /// Who is asked where the master is.
 struct SentinelSettings {

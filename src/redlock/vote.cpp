@@ -23,10 +23,12 @@ using Kind = VoteReply::Kind;
 constexpr std::size_t most_numbers = 9;
 
 constexpr std::pair<std::string_view, Kind> kinds[] = {
-    {"vote", Kind::vote},       {"busy", Kind::busy},           {"void", Kind::late},
-    {"refused", Kind::refused}, {"higher", Kind::higher},       {"none", Kind::none},
-    {"freed", Kind::freed},     {"before", Kind::freed_before}, {"lapsed", Kind::lapsed},
-    {"renewed", Kind::renewed}, {"held", Kind::held},           {"free", Kind::free},
+    {"vote", Kind::vote},      {"busy", Kind::busy},
+    {"too_late", Kind::late},  {"refused", Kind::refused},
+    {"higher", Kind::higher},  {"not_held", Kind::none},
+    {"released", Kind::freed}, {"released_before", Kind::freed_before},
+    {"expired", Kind::lapsed}, {"renewed", Kind::renewed},
+    {"held", Kind::held},      {"free", Kind::free},
 };
 
 /// Four items for each hold: attempt, number, step, label.

@@ -88,23 +88,23 @@ TEST_F(RedisClusterMoves, AReleaseKeepsTheOnlyPlaceInAQueueThatIsAboutToLeave) {
   };
   const std::string owner = std::string(16, 'a') + "1";
   // A release to a reader takes the long way.
-  for (const char* const kind : {"wf10", "rf10"}) {
+  for (const char* const kind : {"w fair wait", "r fair wait"}) {
     const std::string waiter = std::string(16, 'b') + kind[0];
-    ASSERT_EQ(asks(owner, "wf10"), "granted");
+    ASSERT_EQ(asks(owner, "w fair wait"), "granted");
     ASSERT_EQ(asks(waiter, kind), "queued");
     cluster().begin_move(slot, other_than(cluster().master_of("a")));
-    const std::string number = talk.command({"HGET", key("a"), "number"}).text;
-    EXPECT_EQ(call(redis::scripts::release, {owner, number, "3602000", "f0"}), "freed") << kind;
-    EXPECT_EQ(talk.command({"HEXISTS", key("a"), "ms"}).integer, 0) << kind;
+    const std::string number = talk.command({"HGET", key("a"), test::stored_field("grant")}).text;
+    EXPECT_EQ(call(redis::scripts::release, {owner, number, "3602000", "fair"}), "released")
+        << kind;
+    EXPECT_EQ(talk.command({"HEXISTS", key("a"), test::stored_field("lease")}).integer, 0) << kind;
     EXPECT_EQ(talk.command({"ZCARD", key("a") + ":queue"}).integer, 1) << kind;
     talk.expect_ok({"CLUSTER", "SETSLOT", std::to_string(slot), "STABLE"});
     talk.expect_ok({"DEL", key("a"), key("a") + ":queue", key("a") + ":waiters"});
   }
 }
 
-// A server cannot judge the readers that it no longer has. Method: the scripts alone, while the keys
-// next to the hash are at another server.
-// Promise: S3
+// A server cannot judge the readers that it no longer has. Method: the scripts alone, while the
+// keys next to the hash are at another server. Promise: S3
 TEST_F(RedisClusterMoves, AServerWithoutTheReadersEndsNoneAndSaysSo) {
   cluster({.masters = 3, .replicas = 0});
   const std::uint16_t slot = cluster().slot_of("a");
@@ -121,21 +121,21 @@ TEST_F(RedisClusterMoves, AServerWithoutTheReadersEndsNoneAndSaysSo) {
     return call(redis::scripts::acquire,
                 {attempt, "9000000000000000", "30000", "3630000", "label", flags});
   };
-  ASSERT_EQ(asks(reader, "rf10"), "granted");
-  const std::string number = talk.command({"HGET", key("a"), "number"}).text;
+  ASSERT_EQ(asks(reader, "r fair wait"), "granted");
+  const std::string number = talk.command({"HGET", key("a"), test::stored_field("grant")}).text;
   cluster().begin_move(slot, other_than(cluster().master_of("a")));
   // To this server it is the same whether the keys were moved or deleted.
-  talk.expect_ok({"DEL", key("a") + ":readers", key("a") + ":notes"});
+  talk.expect_ok({"DEL", key("a") + ":readers", key("a") + ":reader_info"});
   EXPECT_THAT(call(redis::scripts::force_release, {number, "3602000"}), HasSubstr("TRYAGAIN"));
-  EXPECT_THAT(call(redis::scripts::release, {reader, number, "3602000", "f0"}),
+  EXPECT_THAT(call(redis::scripts::release, {reader, number, "3602000", "fair"}),
               HasSubstr("TRYAGAIN"));
   EXPECT_THAT(call(redis::scripts::cancel, {reader, "3602000"}), HasSubstr("TRYAGAIN"));
   // The lease of the last reader is over: then no server has a reader's hold.
-  talk.expect_ok({"HSET", key("a"), "crowd", "1"});
-  EXPECT_EQ(call(redis::scripts::force_release, {number, "3602000"}), "none");
-  EXPECT_EQ(call(redis::scripts::release, {reader, number, "3602000", "f0"}), "none");
-  talk.expect_ok({"HDEL", key("a"), "crowd"});
-  EXPECT_EQ(call(redis::scripts::release, {owner, "1", "3602000", "f0"}), "none")
+  talk.expect_ok({"HSET", key("a"), "readers_until", "1"});
+  EXPECT_EQ(call(redis::scripts::force_release, {number, "3602000"}), "not_held");
+  EXPECT_EQ(call(redis::scripts::release, {reader, number, "3602000", "fair"}), "not_held");
+  talk.expect_ok({"HDEL", key("a"), "readers_until"});
+  EXPECT_EQ(call(redis::scripts::release, {owner, "1", "3602000", "fair"}), "not_held")
       << "a lock without readers";
   talk.expect_ok({"CLUSTER", "SETSLOT", std::to_string(slot), "STABLE"});
 }

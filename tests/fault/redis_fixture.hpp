@@ -9,6 +9,7 @@
 #include "redis/lock_key.hpp"
 #include "redis/scripts.hpp"
 #include "support/proxy.hpp"
+#include "support/redis_fields.hpp"
 #include "support/redis_server.hpp"
 
 #include <gtest/gtest.h>
@@ -51,11 +52,11 @@ class RedisTest : public ::testing::Test {
   }
   /// @return a field of a lock as the server keeps it; empty = there is none.
   [[nodiscard]] std::string field(const std::string& name, const std::string& which) {
-    return server().talk().command({"HGET", key(name), which}).text;
+    return server().talk().command({"HGET", key(name), test::stored_field(which)}).text;
   }
   /// @return the hold that stands, or the last one; empty = there is none.
   [[nodiscard]] Held hold_of(const std::string& name) {
-    return {field(name, "owner"), field(name, "number")};
+    return {field(name, "owner"), field(name, "grant")};
   }
   [[nodiscard]] std::size_t waiting(const std::string& name) {
     const RedisAnswer count = server().talk().command({"ZCARD", key(name) + ":queue"});

@@ -30,18 +30,18 @@ TEST_F(RedisHolds, AreReleasedByThemselvesOnly) {
     ASSERT_EQ(acquire('a'), "granted");
     ASSERT_NO_FATAL_FAILURE(wait_or_not(waits));
     for (const Held& forged : forgeries()) {
-      EXPECT_EQ(release_of(forged), "none") << forged.attempt << forged.number;
+      EXPECT_EQ(release_of(forged), "not_held") << forged.attempt << forged.number;
       EXPECT_TRUE(holds('a')) << forged.attempt << forged.number;
     }
     const Held hold = this->hold();
-    EXPECT_EQ(release_of(hold), "freed");
-    EXPECT_EQ(get("ms"), "");
-    EXPECT_EQ(release_of(hold), "before") << "a copy, or an unlock too often";
+    EXPECT_EQ(release_of(hold), "released");
+    EXPECT_EQ(get("lease"), "");
+    EXPECT_EQ(release_of(hold), "released_before") << "a copy, or an unlock too often";
     const char next = waits ? 'z' : 'b';
     ASSERT_EQ(acquire(next), "granted");
-    EXPECT_EQ(release_of(hold), "none");
+    EXPECT_EQ(release_of(hold), "not_held");
     EXPECT_TRUE(holds(next));
-    ASSERT_EQ(release(), "freed");
+    ASSERT_EQ(release(), "released");
   }
 }
 
@@ -51,25 +51,25 @@ TEST_F(RedisHolds, ThatHaveLapsedAreReleasedAsSuchIfAnotherClientWaits) {
   ASSERT_EQ(acquire('a'), "granted");
   ASSERT_EQ(acquire('z'), "queued");
   lapse();
-  EXPECT_EQ(release(), "lapsed");
+  EXPECT_EQ(release(), "expired");
 }
 
 // Promise: S4
 TEST_F(RedisHolds, AreRenewedByThemselvesOnlyWhileTheyStand) {
   ASSERT_EQ(acquire('a'), "granted");
-  const std::string before = get("ms");
+  const std::string before = get("lease");
   for (const Held& forged : forgeries()) {
     EXPECT_EQ(renew(forged), 0) << forged.attempt << forged.number;
-    EXPECT_EQ(get("ms"), before);
+    EXPECT_EQ(get("lease"), before);
   }
   EXPECT_EQ(renew(hold(), 40'000), 1);
   EXPECT_GE(end(), static_cast<std::int64_t>(number()) + 40'000'000);
   lapse();
   EXPECT_EQ(renew(hold()), 0);
   EXPECT_FALSE(is_held("a"));
-  EXPECT_EQ(release(), "freed") << "no client came after it";
+  EXPECT_EQ(release(), "released") << "no client came after it";
   EXPECT_EQ(renew(hold()), 0);
-  EXPECT_EQ(get("ms"), "");
+  EXPECT_EQ(get("lease"), "");
 }
 
 // Promise: S4
@@ -77,11 +77,15 @@ TEST_F(RedisHolds, ThatHaveJustLapsedAreNotRenewed) {
   constexpr std::int64_t lease = 30'000;
   ASSERT_EQ(acquire('a'), "granted");
   EXPECT_EQ(renew(hold(), lease), 1);
-  const RedisTalk::Command set_back{"EVAL", R"lua(
+  const RedisTalk::Command set_back{"EVAL",
+                                    R"lua(
       local time = redis.call('TIME')
-      local since = time[1] * 1000000 + time[2] - redis.call('HGET', KEYS[1], 'number')
-      return redis.call('HSET', KEYS[1], 'ms', math.floor(since / 1000)))lua",
-                                    "1", key("a")};
+      local since = time[1] * 1000000 + time[2] - redis.call('HGET', KEYS[1], ARGV[1])
+      return redis.call('HSET', KEYS[1], ARGV[2], math.floor(since / 1000)))lua",
+                                    "1",
+                                    key("a"),
+                                    test::stored_field("grant"),
+                                    test::stored_field("lease")};
   server().talk().expect_ok(set_back);
   EXPECT_EQ(renew(hold(), lease), 0);
   EXPECT_FALSE(is_held("a"));
@@ -89,31 +93,31 @@ TEST_F(RedisHolds, ThatHaveJustLapsedAreNotRenewed) {
 
 // Promise: S4
 TEST_F(RedisHolds, OfOneBatchAreRenewedEachByItself) {
-  const std::vector<std::string> names{"plain", "longer", "freed", "forged",
-                                       "text",  "none",   "last"};
+  const std::vector<std::string> names{"plain", "longer",  "released", "forged",
+                                       "text",  "deleted", "last"};
   RedisTalk::Command batch{"EVAL", std::string(redis::scripts::renew.text),
                            std::to_string(names.size())};
   for (const std::string& name : names) batch.push_back(key(name));
-  batch.insert(batch.end(), {"3600000", "1"});
+  batch.emplace_back("");
   RedisTalk talk = server().talk();
   for (const std::string& name : names) {
     at_ = key(name);
     ASSERT_EQ(acquire(name[0]), "granted");
-    batch.insert(batch.end(), {name == "forged" ? attempt('b') : attempt(name[0]), get("number"),
-                               name == "longer" ? "40000" : "30000"});
+    batch.insert(batch.end(), {name == "forged" ? attempt('b') : attempt(name[0]), get("grant"),
+                               name == "longer" ? "40000" : "30000", "3640000"});
   }
-  talk.expect_ok({"HDEL", key("freed"), "ms"});
+  talk.expect_ok({"HDEL", key("released"), test::stored_field("lease")});
   talk.expect_ok({"SET", key("text"), "of a stranger"});
-  talk.expect_ok({"DEL", key("none")});
-  const std::string before = field("plain", "ms");
-  const std::string forged = field("forged", "ms");
+  talk.expect_ok({"DEL", key("deleted")});
+  const std::string before = field("plain", "lease");
+  const std::string forged = field("forged", "lease");
   const RedisAnswer answer = talk.expect_ok(batch);
   std::vector<std::int64_t> codes;
   for (std::size_t i = 2; i < answer.items.size(); ++i) codes.push_back(answer.items[i].integer);
   EXPECT_THAT(codes, ::testing::ElementsAre(1, 1, 0, 0, 0, 0, 1));
-  EXPECT_NE(field("plain", "ms"), before);
-  EXPECT_GT(std::stoll(field("longer", "ms")), std::stoll(field("plain", "ms")) + 9'000);
-  EXPECT_EQ(field("forged", "ms"), forged);
+  EXPECT_NE(field("plain", "lease"), before);
+  EXPECT_GT(std::stoll(field("longer", "lease")), std::stoll(field("plain", "lease")) + 9'000);
+  EXPECT_EQ(field("forged", "lease"), forged);
 }
 
 TEST_F(RedisHolds, ThatAreReleasedByForceAreTold) {
@@ -121,13 +125,13 @@ TEST_F(RedisHolds, ThatAreReleasedByForceAreTold) {
   ASSERT_EQ(acquire('a'), "granted");
   const Held hold = this->hold();
   const std::uint64_t before = number();
-  ASSERT_EQ(force_holder(), "freed");
+  ASSERT_EQ(force_holder(), "released");
   const auto push = hears.receive(patience);
   ASSERT_TRUE(push);
   EXPECT_THAT(push->items.back().text,
               HasSubstr("T " + attempt('a') + " " + std::to_string(before) + " "));
   EXPECT_EQ(renew(hold), 0);
-  EXPECT_EQ(release_of(hold), "none");
+  EXPECT_EQ(release_of(hold), "not_held");
   EXPECT_EQ(acquire('b'), "granted");
 }
 
@@ -135,10 +139,10 @@ TEST_F(RedisHolds, AreNotReleasedByForceWhenThatWasSaidOfTheOneBefore) {
   const RedisTalk hears = listen("b");
   ASSERT_EQ(acquire('a'), "granted");
   ASSERT_EQ(acquire('b'), "queued");
-  const std::string copy = get("number");
-  EXPECT_EQ(force(copy), "freed");
+  const std::string copy = get("grant");
+  EXPECT_EQ(force(copy), "released");
   ASSERT_TRUE(holds('b'));
-  EXPECT_EQ(force(copy), "none") << "sent again, or late";
+  EXPECT_EQ(force(copy), "not_held") << "sent again, or late";
   EXPECT_TRUE(holds('b'));
 }
 

@@ -43,7 +43,7 @@ TEST_F(RedisKeyLife, IsLongerThanALongLease) {
 TEST_F(RedisKeyLife, IsProlongedByEachWayToHoldTheLock) {
   ASSERT_EQ(acquire('a'), "granted");
   for (const char order : {'f', 'u'}) {
-    ASSERT_EQ(release(), "freed");
+    ASSERT_EQ(release(), "released");
     age();
     ASSERT_EQ(acquire('a', {.order = order}), "granted");
     expect_life(30'000, std::string(1, order));
@@ -59,7 +59,7 @@ TEST_F(RedisKeyLife, IsLongEnoughForClientsThatRememberDifferently) {
     for (const std::int64_t then : {60'000, 3'600'000, 7'200'000}) {
       server().talk().expect_ok({"FLUSHALL"});
       ASSERT_EQ(acquire('a', {.remembered = first}), "granted");
-      ASSERT_EQ(release(), "freed");
+      ASSERT_EQ(release(), "released");
       ASSERT_EQ(acquire('b', {.lease = 900'000, .remembered = then}), "granted");
       EXPECT_GE(life(), 900'000 - 1'000 + then) << first << ", then " << then;
     }
@@ -82,7 +82,7 @@ TEST_F(RedisKeyLife, IsProlongedByAHandOver) {
   ASSERT_EQ(acquire('a', {.lease = 1'000}), "granted") << "shorter than what is handed over";
   ASSERT_EQ(acquire('b'), "queued");
   age();
-  ASSERT_EQ(release(), "freed");
+  ASSERT_EQ(release(), "released");
   ASSERT_TRUE(holds('b'));
   expect_life(2'000, "by a release");
   ASSERT_EQ(acquire('c'), "queued");
@@ -98,7 +98,7 @@ TEST_F(RedisKeyLife, IsNotShortenedByAHandOver) {
   const RedisTalk hears = listen("b");
   ASSERT_EQ(acquire('a', {.lease = 1'000, .remembered = 2 * hour}), "granted");
   ASSERT_EQ(acquire('b'), "queued");
-  ASSERT_EQ(release(), "freed");
+  ASSERT_EQ(release(), "released");
   ASSERT_TRUE(holds('b'));
   EXPECT_GE(life(), 2 * hour - 1'000);
 }
@@ -107,7 +107,7 @@ TEST_F(RedisKeyLife, IsNotShortenedByAHandOver) {
 // Promise: S2
 TEST_F(RedisKeyLife, LastsUntilTheClockHasComeToTheLastNumber) {
   ASSERT_EQ(acquire('a'), "granted");
-  ASSERT_EQ(release(), "freed");
+  ASSERT_EQ(release(), "released");
   set_ahead('a');
   ASSERT_EQ(acquire('b'), "granted");
   EXPECT_GT(life(), 50 * 365 * 24 * hour);
@@ -122,7 +122,7 @@ TEST_F(RedisKeyLife, EndsWhereNobodyEverHeldTheLock) {
   EXPECT_GT(life(key("a") + ":waiters"), 0);
   server().talk().expect_ok({"FLUSHALL"});
   theirs();
-  ASSERT_EQ(force_holder(true), "freed");
+  ASSERT_EQ(force_holder(true), "released");
   EXPECT_GT(life(), hour - 60'000);
 }
 

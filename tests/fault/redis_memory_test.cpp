@@ -170,7 +170,7 @@ TEST_F(RedisMemory, WithoutMemoryARepeatedRequestIsAnsweredAsTheFirst) {
   EXPECT_EQ(cancel('c'), "busy");
   EXPECT_EQ(cancel('b'), "busy");
   EXPECT_EQ(waiting("a"), 0U);
-  EXPECT_EQ(release(), "freed");
+  EXPECT_EQ(release(), "released");
 }
 
 TEST_F(RedisMemory, WithoutMemoryNobodyJoinsAQueue) {

@@ -195,10 +195,11 @@ TEST_F(RedisInterop, OurWaiterIsKnownAsOneOfOursAsSoonAsItListens) {
   Party waiter(ours(), "a");
   auto served = waiter.start();
   ASSERT_TRUE(come_to_wait("a"));
-  EXPECT_TRUE(eventually([&] { return field("a", "hears") == first_attempt("a"); }, 500ms))
+  EXPECT_TRUE(
+      eventually([&] { return field("a", "redisson_listener") == first_attempt("a"); }, 500ms))
       << "it was said when a second was over";
   EXPECT_EQ(lock.release(), Released::released);
-  EXPECT_EQ(field("a", "kept"), "") << "it is kept for somebody";
+  EXPECT_EQ(field("a", "reserved_until"), "") << "it is kept for somebody";
   EXPECT_TRUE(comes(served, 500ms));
   EXPECT_EQ(waiter.release(), Released::released);
 }
@@ -284,7 +285,7 @@ TEST_F(RedisInterop, OurHolderThatListensKeepsNothingFromOurs) {
   ASSERT_TRUE(lock.try_lock_for(patience));
   EXPECT_TRUE(eventually([&] { return listeners() == 1; }));
   EXPECT_EQ(lock.release(), Released::released);
-  EXPECT_EQ(field("a", "kept"), "") << "it is kept for somebody";
+  EXPECT_EQ(field("a", "reserved_until"), "") << "it is kept for somebody";
   EXPECT_TRUE(eventually([&] { return listeners() == 0; }));
 }
 

@@ -26,24 +26,24 @@ class RedisNumbers : public RedisScriptTest {
   void free_after(std::uint64_t last) {
     server().talk().expect_ok({"DEL", at_});
     ASSERT_EQ(acquire('a'), "granted");
-    ASSERT_EQ(release(), "freed");
-    set("number", std::to_string(last));
+    ASSERT_EQ(release(), "released");
+    set("grant", std::to_string(last));
   }
   /// A hold of 'a' with this number, which lasts for hours, and 'b' behind it.
   void hold_with(std::uint64_t number) {
     server().talk().expect_ok({"DEL", at_, at_ + ":queue", at_ + ":waiters"});
     ASSERT_EQ(acquire('a', {.lease = 24 * hour}), "granted");
-    set("number", std::to_string(number));
+    set("grant", std::to_string(number));
     ASSERT_EQ(acquire('b'), "queued");
   }
   /// The lease of 'a' ended a second ago. Its hash is as the grant wrote it.
   void outlast() {
-    set("number", std::to_string(server_time() - 31'000'000));
-    ASSERT_EQ(get("ms"), "30000");
+    set("grant", std::to_string(server_time() - 31'000'000));
+    ASSERT_EQ(get("lease"), "30000");
   }
   /// 'a' no longer holds the lock, and the next client takes it.
   void expect_over() {
-    EXPECT_FALSE(holds('a')) << "from the number " << number() << " on, for ms: " << get("ms");
+    EXPECT_FALSE(holds('a')) << "from the number " << number() << " on, for ms: " << get("lease");
     EXPECT_EQ(acquire('z', {.waits = false}), "granted");
   }
   /// @param own as for acquire.lua
@@ -58,11 +58,11 @@ class RedisNumbers : public RedisScriptTest {
 TEST_F(RedisNumbers, GrowOverAReleaseWhenTheClockSteppedBack) {
   for (const char order : {'f', 'u'}) {
     ASSERT_EQ(acquire('a'), "granted");
-    ASSERT_EQ(release(), "freed");
+    ASSERT_EQ(release(), "released");
     set_ahead('a');
     ASSERT_EQ(acquire('b', {.order = order}), "granted");
     EXPECT_EQ(number(), ahead + 1) << order;
-    ASSERT_EQ(release(), "freed");
+    ASSERT_EQ(release(), "released");
   }
 }
 
@@ -70,7 +70,7 @@ TEST_F(RedisNumbers, GrowOverAReleaseWhenTheClockSteppedBack) {
 TEST_F(RedisNumbers, GrowOverAHandOverWhenTheClockSteppedBack) {
   RedisTalk hears = listen("b");
   ASSERT_NO_FATAL_FAILURE(hold_ahead());
-  ASSERT_EQ(release(), "freed");
+  ASSERT_EQ(release(), "released");
   EXPECT_TRUE(holds('b'));
   EXPECT_EQ(number(), ahead + 1);
   expect_told(hears, ahead + 1);
@@ -80,10 +80,10 @@ TEST_F(RedisNumbers, GrowOverAHandOverWhenTheClockSteppedBack) {
 // Promise: S2
 TEST_F(RedisNumbers, GrowOverThatOfAReaderBesideTheOwner) {
   ASSERT_EQ(acquire('a'), "granted");
-  set("crowd", "0");
-  set("last", std::to_string(ahead));
+  set("readers_until", "0");
+  set("max_grant", std::to_string(ahead));
   ASSERT_EQ(acquire('b', {.waits = false}), "busy");
-  ASSERT_EQ(release(), "freed");
+  ASSERT_EQ(release(), "released");
   ASSERT_EQ(acquire('b', {.waits = false}), "granted");
   EXPECT_EQ(number(), ahead + 1);
 }
@@ -103,7 +103,7 @@ TEST_F(RedisNumbers, GrowTwiceOverAReleaseByForceWhenTheClockSteppedBack) {
   RedisTalk hears = listen("b");
   ASSERT_NO_FATAL_FAILURE(hold_ahead());
   const Held hold = this->hold();
-  ASSERT_EQ(force_holder(), "freed");
+  ASSERT_EQ(force_holder(), "released");
   EXPECT_TRUE(holds('b'));
   EXPECT_EQ(number(), ahead + 2);
   expect_told(hears, ahead + 2);
@@ -125,7 +125,7 @@ TEST_F(RedisNumbers, AreNoReasonToBelieveInALongerLeaseThanWasAskedFor) {
     return lock.valid_for();
   });
   ASSERT_TRUE(eventually([&] { return is_held("a"); }));
-  set("number", std::to_string(number() + 60'000'000));  // from which the lease counts
+  set("grant", std::to_string(number() + 60'000'000));  // from which the lease counts
   proxy.refuse(false);
   ASSERT_TRUE(comes(locked));
   const auto valid = locked.get();
@@ -138,7 +138,7 @@ TEST_F(RedisNumbers, AheadOfTheClockDoNotProlongAGrant) {
   for (const std::uint64_t last : last_numbers()) {
     for (const bool looks_at_other_keys : {false, true}) {
       ASSERT_NO_FATAL_FAILURE(free_after(last));
-      if (looks_at_other_keys) set("crowd", "0");
+      if (looks_at_other_keys) set("readers_until", "0");
       const RedisAnswer answer = call(redis::scripts::acquire, asking(attempt('b'), {}, 'w'));
       ASSERT_EQ(word_of(answer), "granted");
       expect_lease(answer, 30'000);
@@ -154,9 +154,9 @@ TEST_F(RedisNumbers, AheadOfTheClockDoNotProlongAHandOver) {
   for (const std::uint64_t last : last_numbers()) {
     for (const bool looks_at_other_keys : {false, true}) {
       ASSERT_NO_FATAL_FAILURE(hold_with(last));
-      if (looks_at_other_keys) set("last", "1");
+      if (looks_at_other_keys) set("max_grant", "1");
       const RedisAnswer answer = call(redis::scripts::release, releasing(hold()));
-      ASSERT_EQ(word_of(answer), "freed");
+      ASSERT_EQ(word_of(answer), "released");
       ASSERT_TRUE(holds('b'));
       expect_lease(answer, 2'000);
     }
@@ -169,7 +169,7 @@ TEST_F(RedisNumbers, AheadOfTheClockDoNotProlongAHandOver) {
     expect_lease(tried, 2'000);
     ASSERT_NO_FATAL_FAILURE(hold_with(last));
     const RedisAnswer forced = call(redis::scripts::force_release, {hold().number, life_of_next});
-    ASSERT_EQ(word_of(forced), "freed");
+    ASSERT_EQ(word_of(forced), "released");
     ASSERT_TRUE(holds('b'));
     expect_lease(forced, 2'000);
   }
@@ -180,12 +180,12 @@ TEST_F(RedisNumbers, AheadOfTheClockDoNotProlongASuccessor) {
   for (const std::uint64_t last : last_numbers()) {
     server().talk().expect_ok({"DEL", at_});
     ASSERT_EQ(acquire('a', {.lease = 24 * hour}), "granted");
-    set("number", std::to_string(last));
+    set("grant", std::to_string(last));
     RedisTalk::Command words = releasing(hold());
     const RedisTalk::Command successor = asking(attempt('b'), {}, 'w');
     words.insert(words.end(), successor.begin(), successor.end());
     const RedisAnswer answer = call(redis::scripts::release, words);
-    ASSERT_EQ(word_of(answer), "freed");
+    ASSERT_EQ(word_of(answer), "released");
     ASSERT_EQ(word_of(answer.items.at(2)), "granted");
     ASSERT_TRUE(holds('b'));
     expect_lease(answer, 30'000);
@@ -197,7 +197,7 @@ TEST_F(RedisNumbers, DoNotMoveTheEndOfARenewedLease) {
   for (const std::uint64_t its : last_numbers()) {
     server().talk().expect_ok({"DEL", at_});
     ASSERT_EQ(acquire('a', {.lease = 24 * hour}), "granted");
-    set("number", std::to_string(its));
+    set("grant", std::to_string(its));
     const RedisAnswer answer =
         call(redis::scripts::renew, {"3600000", "1", attempt('a'), hold().number, "40000"});
     ASSERT_EQ(answer.items.at(2).integer, 1);
@@ -215,8 +215,8 @@ TEST_F(RedisNumbers, OfAReaderDoNotReviveALapsedHold) {
   EXPECT_EQ(word_of(read('c')), "granted") << "beside 'b'";
   for (const char reader : {'b', 'c'}) {
     const std::string its =
-        server().talk().expect_ok({"HGET", at_ + ":notes", attempt(reader)}).text;
-    ASSERT_EQ(release_of({attempt(reader), its}), "freed");
+        server().talk().expect_ok({"HGET", at_ + ":reader_info", attempt(reader)}).text;
+    ASSERT_EQ(release_of({attempt(reader), its}), "released");
   }
   expect_over();
 }
@@ -226,8 +226,9 @@ TEST_F(RedisNumbers, OfAReleaseByForceDoNotReviveALapsedHold) {
   ASSERT_EQ(acquire('a'), "granted");
   ASSERT_EQ(word_of(read('b', attempt('a'))), "granted") << "beside its own client's hold";
   ASSERT_NO_FATAL_FAILURE(outlast());
-  const std::string its = server().talk().expect_ok({"HGET", at_ + ":notes", attempt('b')}).text;
-  ASSERT_EQ(force(its), "freed");
+  const std::string its =
+      server().talk().expect_ok({"HGET", at_ + ":reader_info", attempt('b')}).text;
+  ASSERT_EQ(force(its), "released");
   ASSERT_GT(number(), std::stoull(its));
   expect_over();
 }
@@ -239,7 +240,7 @@ TEST_F(RedisNumbers, OfAReleaseByForceOfRedissonDoNotReviveALapsedHold) {
   const std::string theirs = "5e1f0000-0000-4000-8000-100000000001:1";
   server().talk().expect_ok({"HSET", "a", theirs, "1"});
   const std::uint64_t before = number();
-  ASSERT_EQ(force("-" + std::to_string(before) + " " + theirs, true), "freed");
+  ASSERT_EQ(force("-" + std::to_string(before) + " " + theirs, true), "released");
   ASSERT_GT(number(), before);
   expect_over();
 }
@@ -248,7 +249,7 @@ TEST_F(RedisNumbers, OfAReleaseByForceOfRedissonDoNotReviveALapsedHold) {
 TEST_F(RedisNumbers, OfAReleaseByForceDoNotReviveItsHold) {
   ASSERT_NO_FATAL_FAILURE(hold_ahead());
   ASSERT_EQ(cancel('b'), "busy");
-  ASSERT_EQ(force_holder(), "freed");
+  ASSERT_EQ(force_holder(), "released");
   ASSERT_EQ(number(), ahead + 1);
   expect_over();
 }
@@ -258,7 +259,7 @@ TEST_F(RedisNumbers, AreThoseOfTheHandOverThatIsTold) {
   ASSERT_EQ(acquire('a'), "granted");
   ASSERT_EQ(acquire('b'), "queued");
   const std::uint64_t before = number();
-  ASSERT_EQ(release(), "freed");
+  ASSERT_EQ(release(), "released");
   EXPECT_GT(number(), before);
   expect_told(hears, number());
 }

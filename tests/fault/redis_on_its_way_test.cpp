@@ -15,8 +15,7 @@ class RedisOnItsWay : public RedisScriptTest {
   /// @param kind as acquire.lua lists it
   std::string asks(char client, char kind, bool waits = true) {
     RedisTalk::Command words = asking(attempt(client), {.waits = waits}, kind);
-    words[5] += 'a';
-    words[5].erase(3, 1);
+    words[5] += " importing";
     return word_of(call(redis::scripts::acquire, words));
   }
   Held reads(char client) {
@@ -25,23 +24,24 @@ class RedisOnItsWay : public RedisScriptTest {
     return {attempt(client), std::to_string(answer.number)};
   }
   RedisAnswer releases(const Held& hold) {
-    return server().talk().command(command("EVAL", std::string(redis::scripts::release.text),
-                                           {hold.attempt, hold.number, life_of_next, "fa"}));
+    return server().talk().command(
+        command("EVAL", std::string(redis::scripts::release.text),
+                {hold.attempt, hold.number, life_of_next, "fair importing"}));
   }
   Held reads_on_the_way(char client) {
     RedisTalk::Command words = asking(attempt(client), {}, 'r');
-    words[5].back() = 'a';
+    words[5] += " importing";
     const auto answer = understood(call(redis::scripts::acquire, words));
     EXPECT_EQ(answer.kind, redis::Answer::Kind::granted);
     return {attempt(client), std::to_string(answer.number)};
   }
   RedisAnswer cancels(char client) {
     return server().talk().command(command("EVAL", std::string(redis::scripts::cancel.text),
-                                           {attempt(client), life_of_next, "a"}));
+                                           {attempt(client), life_of_next, "importing"}));
   }
   long long renews(const Held& hold) {
     return call(redis::scripts::renew,
-                {std::to_string(hour), "1a", hold.attempt, hold.number, "30000"})
+                {"importing", hold.attempt, hold.number, "30000", std::to_string(30'000 + hour)})
         .items.at(2)
         .integer;
   }
@@ -59,27 +59,28 @@ class RedisOnItsWay : public RedisScriptTest {
 
 // Promise: S1
 TEST_F(RedisOnItsWay, ALockWhoseReadersHaveNotComeIsHeld) {
-  for (const char* which : {":readers", ":notes"}) {
+  for (const char* which : {":readers", ":reader_info"}) {
     const Held hold = reads('a');
     ASSERT_NO_FATAL_FAILURE(lacks(which));
-    EXPECT_EQ(asks('b', 'r'), "apart") << which;
-    EXPECT_EQ(asks('c', 'w'), "apart") << which;
+    EXPECT_EQ(asks('b', 'r'), "resharding") << which;
+    EXPECT_EQ(asks('c', 'w'), "resharding") << which;
     EXPECT_EQ(asks('c', 'w', false), "busy") << which;
     EXPECT_EQ(renews(hold), 3) << which;
     EXPECT_THAT(releases(hold).text, testing::HasSubstr("TRYAGAIN")) << which;
     ASSERT_NO_FATAL_FAILURE(comes(which));
     EXPECT_EQ(renews(hold), 1) << which;
-    EXPECT_EQ(word_of(releases(hold)), "freed") << which;
+    EXPECT_EQ(word_of(releases(hold)), "released") << which;
   }
 }
 
 // Promise: S1
 TEST_F(RedisOnItsWay, ALockWhoseReadersHaveNotComeIsNotEndedByForce) {
   const Held hold = reads('a');
-  for (const char* which : {":readers", ":notes"}) {
+  for (const char* which : {":readers", ":reader_info"}) {
     ASSERT_NO_FATAL_FAILURE(lacks(which));
-    const RedisAnswer answer = server().talk().command(command(
-        "EVAL", std::string(redis::scripts::force_release.text), {hold.number, life_of_next, "a"}));
+    const RedisAnswer answer =
+        server().talk().command(command("EVAL", std::string(redis::scripts::force_release.text),
+                                        {hold.number, life_of_next, "importing"}));
     EXPECT_THAT(answer.text, testing::HasSubstr("TRYAGAIN")) << which;
     ASSERT_NO_FATAL_FAILURE(comes(which));
   }
@@ -94,13 +95,13 @@ TEST_F(RedisOnItsWay, AQueueThatHasNotComeKeepsItsOrder) {
   ASSERT_EQ(acquire('b'), "queued");
   ASSERT_EQ(acquire('c'), "queued");
   ASSERT_NO_FATAL_FAILURE(lacks(":queue"));
-  EXPECT_EQ(asks('c', 'w'), "apart");
-  EXPECT_EQ(word_of(releases(hold())), "freed");
+  EXPECT_EQ(asks('c', 'w'), "resharding");
+  EXPECT_EQ(word_of(releases(hold())), "released");
   EXPECT_EQ(asks('d', 'w', false), "granted");
   ASSERT_NO_FATAL_FAILURE(comes(":queue"));
-  EXPECT_TRUE(has("crowd"));
+  EXPECT_TRUE(has("readers_until"));
   EXPECT_EQ(asks('c', 'w'), "queued");
-  EXPECT_EQ(release(), "freed");
+  EXPECT_EQ(release(), "released");
   EXPECT_TRUE(holds('b'));
 }
 
@@ -111,12 +112,12 @@ TEST_F(RedisOnItsWay, AQueueWhoseWaitersHaveNotComeKeepsItsOrder) {
   ASSERT_EQ(acquire('b'), "queued");
   ASSERT_EQ(acquire('c'), "queued");
   ASSERT_NO_FATAL_FAILURE(lacks(":waiters"));
-  EXPECT_EQ(asks('c', 'w'), "apart");
-  EXPECT_EQ(word_of(releases(hold())), "freed");
+  EXPECT_EQ(asks('c', 'w'), "resharding");
+  EXPECT_EQ(word_of(releases(hold())), "released");
   EXPECT_EQ(asks('d', 'w', false), "granted") << "as if there were no queue";
   EXPECT_EQ(waiting("a"), 2U);
   ASSERT_NO_FATAL_FAILURE(comes(":waiters"));
-  EXPECT_EQ(release(), "freed");
+  EXPECT_EQ(release(), "released");
   EXPECT_TRUE(holds('b'));
   EXPECT_EQ(waiting("a"), 1U);
 }
@@ -125,19 +126,19 @@ TEST_F(RedisOnItsWay, AQueueWhoseWaitersHaveNotComeKeepsItsOrder) {
 // Promise: S1
 TEST_F(RedisOnItsWay, AReaderWhosePlaceComesAfterItsGrantKeepsItsHold) {
   RedisTalk hears = listen("bcd");
-  EXPECT_EQ(word_of(releases(reads('e'))), "freed") << "both keys of readers are here";
+  EXPECT_EQ(word_of(releases(reads('e'))), "released") << "both keys of readers are here";
   ASSERT_EQ(acquire('a'), "granted");
   for (const char each : {'b', 'c'}) {
     ASSERT_EQ(word_of(call(redis::scripts::acquire, asking(attempt(each), {}, 'r'))), "queued");
   }
   ASSERT_NO_FATAL_FAILURE(lacks(":queue"));
-  EXPECT_EQ(word_of(releases(hold())), "freed");
+  EXPECT_EQ(word_of(releases(hold())), "released");
   const Held early = reads_on_the_way('b');
   ASSERT_NO_FATAL_FAILURE(comes(":queue"));
   EXPECT_EQ(asks('d', 'r'), "granted") << "each reader that waits is let in";
   EXPECT_EQ(waiting("a"), 0U);
   EXPECT_EQ(renew(early), 1);
-  EXPECT_EQ(word_of(releases(early)), "freed");
+  EXPECT_EQ(word_of(releases(early)), "released");
 }
 
 // One of the two keys is enough: a waiter without the other has no place.
@@ -151,7 +152,7 @@ TEST_F(RedisOnItsWay, AWaiterThatGivesUpLeavesTheKeysThatHaveCome) {
     EXPECT_EQ(word_of(cancels('b')), "busy") << which;
     EXPECT_EQ(word_of(cancels('a')), "granted") << which;
     ASSERT_NO_FATAL_FAILURE(comes(which));
-    EXPECT_EQ(release(), "freed");
+    EXPECT_EQ(release(), "released");
     EXPECT_FALSE(holds('b')) << which;
   }
 }
@@ -160,7 +161,7 @@ TEST_F(RedisOnItsWay, AWaiterThatGivesUpLeavesTheKeysThatHaveCome) {
 // Promise: S5
 TEST_F(RedisOnItsWay, AReaderThatGivesUpLearnsOfItsHold) {
   static_cast<void>(reads('a'));
-  for (const char* which : {":readers", ":notes"}) {
+  for (const char* which : {":readers", ":reader_info"}) {
     ASSERT_NO_FATAL_FAILURE(lacks(which));
     EXPECT_THAT(cancels('a').text, testing::HasSubstr("TRYAGAIN")) << which;
     ASSERT_NO_FATAL_FAILURE(comes(which));
@@ -170,10 +171,10 @@ TEST_F(RedisOnItsWay, AReaderThatGivesUpLearnsOfItsHold) {
 
 TEST_F(RedisOnItsWay, APermitWaitsForTheOthersOfItsSemaphore) {
   const Held hold = reads('a');
-  ASSERT_EQ(word_of(releases(hold)), "freed");
-  for (const char* which : {":readers", ":notes"}) {
+  ASSERT_EQ(word_of(releases(hold)), "released");
+  for (const char* which : {":readers", ":reader_info"}) {
     ASSERT_NO_FATAL_FAILURE(lacks(which));
-    EXPECT_EQ(asks('b', 'r'), "apart") << which;
+    EXPECT_EQ(asks('b', 'r'), "resharding") << which;
     ASSERT_NO_FATAL_FAILURE(comes(which));
   }
   EXPECT_EQ(asks('b', 'r'), "granted");

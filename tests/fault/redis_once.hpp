@@ -20,7 +20,7 @@ class RedisOnceTest : public RedisScriptTest {
   /// What a request to run the key says.
   struct Ask {
     bool waits = true;
-    bool arrives = false;  // the slot is on its way to the server
+    bool importing = false;  // the slot is on its way to the server
     std::int64_t lease = 30'000;
     char repeat = 'f';
     std::int64_t keep = day;
@@ -36,12 +36,12 @@ class RedisOnceTest : public RedisScriptTest {
     return command("EVAL", std::string(script.text), words);
   }
   [[nodiscard]] RedisTalk::Command begin_words(char client, const Ask& ask) {
-    return words_of(
-        redis::scripts::once::begin,
-        {attempt(client), ask.void_after, std::to_string(ask.lease),
-         std::string("label of ") + client, std::string(1, ask.repeat), std::to_string(ask.keep),
-         ask.fingerprint, std::string(ask.waits ? "1" : "0") + (ask.arrives ? "a" : ""), ask.told,
-         "3600000"});
+    return words_of(redis::scripts::once::begin,
+                    {attempt(client), ask.void_after, std::to_string(ask.lease),
+                     std::string("label of ") + client, std::string(1, ask.repeat),
+                     std::to_string(ask.keep), ask.fingerprint,
+                     std::string(ask.waits ? "wait" : "try") + (ask.importing ? " importing" : ""),
+                     ask.told, "3600000"});
   }
   redis::Answer begin(char client, const Ask& ask) {
     return understood(server().talk().expect_ok(begin_words(client, ask)));
@@ -93,7 +93,7 @@ class RedisOnceTest : public RedisScriptTest {
     return server().talk().command({"ZCARD", at() + ":queue"}).integer;
   }
   /// What it was to be remembered for is over.
-  void outlive() { set("till", "1"); }
+  void outlive() { set("forget_at", "1"); }
   /// @return what comes next, as the library reads it.
   [[nodiscard]] static redis::Push next(RedisTalk& inbox) {
     const auto message = inbox.receive(patience);

@@ -19,7 +19,7 @@ TEST_F(RedisOnce, IsRunAndThenTold) {
   EXPECT_EQ(recall().state, KeyState::pending);
   EXPECT_TRUE(recall().held);
   const std::string bytes("any\0bytes\r\n {}% \xff", 17);
-  EXPECT_EQ(succeed(bytes), "freed");
+  EXPECT_EQ(succeed(bytes), "released");
   const redis::Answer told = begin('b');
   ASSERT_EQ(told.kind, Kind::recorded);
   EXPECT_EQ(told.record->state, KeyState::succeeded);
@@ -49,7 +49,7 @@ TEST_F(RedisOnce, TellsOfAnotherFingerprintWithoutTheBytes) {
       EXPECT_EQ(told.record->held, held);
     }
     if (held) {
-      EXPECT_EQ(succeed("secret"), "freed");
+      EXPECT_EQ(succeed("secret"), "released");
     }
   }
   EXPECT_EQ(begin('b', {.fingerprint = print}).record->bytes, "secret");
@@ -66,7 +66,7 @@ TEST_F(RedisOnce, IsRunAgainByWhomItsRepeatLets) {
                           Case{'F', 'f', true}, Case{'F', 'n', false}, Case{'F', 'a', true}}) {
     server().talk().expect_ok({"DEL", at()});
     ASSERT_EQ(run('a'), 1U);
-    ASSERT_EQ(conclude(hold(), one.letter, "bytes"), "freed");
+    ASSERT_EQ(conclude(hold(), one.letter, "bytes"), "released");
     const redis::Answer answer = begin('b', {.repeat = one.repeat});
     EXPECT_EQ(answer.kind, one.runs ? Kind::granted : Kind::recorded) << one.letter << one.repeat;
     EXPECT_EQ(answer.run, one.runs ? 2U : 0U);
@@ -85,7 +85,7 @@ TEST_F(RedisOnce, IsRunAgainWhereItsRunnerDiedOrGaveItBack) {
   const std::uint64_t first = number();
   EXPECT_EQ(run('b'), 2U);
   EXPECT_GT(number(), first);
-  EXPECT_EQ(give_back(), "freed");
+  EXPECT_EQ(give_back(), "released");
   EXPECT_EQ(recall().state, KeyState::pending);
   EXPECT_EQ(recall().run, 2U);
   EXPECT_EQ(begin('c', {.fingerprint = "another"}).kind, Kind::recorded);
@@ -98,36 +98,37 @@ TEST_F(RedisOnce, IsConcludedByItsLiveHoldOnly) {
   for (const Held& forged :
        {Held{hold.attempt, std::to_string(number() + 1)}, Held{attempt('b'), hold.number},
         Held{hold.attempt + "1", hold.number}, Held{hold.attempt, hold.number + "0"}}) {
-    EXPECT_EQ(conclude(forged, 'Y', "forged"), "none") << forged.attempt << " " << forged.number;
+    EXPECT_EQ(conclude(forged, 'Y', "forged"), "not_held")
+        << forged.attempt << " " << forged.number;
     EXPECT_TRUE(recall().held);
   }
   lapse();
-  EXPECT_EQ(conclude(hold, 'Y', "too late"), "lapsed");
-  EXPECT_EQ(conclude(hold, 'Y', "too late"), "lapsed") << "also where the first reply was lost";
+  EXPECT_EQ(conclude(hold, 'Y', "too late"), "expired");
+  EXPECT_EQ(conclude(hold, 'Y', "too late"), "expired") << "also where the first reply was lost";
   EXPECT_EQ(recall().state, KeyState::pending);
   ASSERT_EQ(run('b'), 2U);
-  EXPECT_EQ(conclude(hold, 'Y', "too late"), "none");
+  EXPECT_EQ(conclude(hold, 'Y', "too late"), "not_held");
   EXPECT_EQ(recall().state, KeyState::pending);
   EXPECT_TRUE(recall().held);
   const Held second = this->hold();
-  EXPECT_EQ(give_back(), "freed");
-  EXPECT_EQ(conclude(second, 'Y', "after it was given back"), "before");
+  EXPECT_EQ(give_back(), "released");
+  EXPECT_EQ(conclude(second, 'Y', "after it was given back"), "released_before");
   EXPECT_EQ(recall().state, KeyState::pending);
 }
 
 TEST_F(RedisOnce, IsConcludedOnceHoweverOftenThatIsSaid) {
   ASSERT_EQ(run('a'), 1U);
   const Held first = hold();
-  ASSERT_EQ(conclude(first, 'F', "no"), "freed");
-  const std::string before = get("till");
-  EXPECT_EQ(conclude(first, 'F', "no"), "freed");
-  EXPECT_EQ(get("till"), before) << "it changes nothing";
-  EXPECT_EQ(conclude(first, 'Y', "yes"), "before") << "another outcome than what stands";
+  ASSERT_EQ(conclude(first, 'F', "no"), "released");
+  const std::string before = get("forget_at");
+  EXPECT_EQ(conclude(first, 'F', "no"), "released");
+  EXPECT_EQ(get("forget_at"), before) << "it changes nothing";
+  EXPECT_EQ(conclude(first, 'Y', "yes"), "released_before") << "another outcome than what stands";
   ASSERT_EQ(run('b'), 2U);
-  EXPECT_EQ(conclude(first, 'F', "no"), "freed") << "the record stands while the next one runs";
+  EXPECT_EQ(conclude(first, 'F', "no"), "released") << "the record stands while the next one runs";
   EXPECT_TRUE(recall().held);
-  ASSERT_EQ(succeed("yes"), "freed");
-  EXPECT_EQ(conclude(first, 'F', "no"), "none") << "the record of another run stands";
+  ASSERT_EQ(succeed("yes"), "released");
+  EXPECT_EQ(conclude(first, 'F', "no"), "not_held") << "the record of another run stands";
   EXPECT_EQ(recall().bytes, "yes");
 }
 
@@ -137,7 +138,7 @@ TEST_F(RedisOnce, IsForgottenAfterItsTimeAndNotBefore) {
   outlive();
   EXPECT_EQ(recall().state, KeyState::pending) << "as long as it is held";
   EXPECT_EQ(begin('b').kind, Kind::queued);
-  ASSERT_EQ(conclude(hold(), 'Y', "done", 300), "freed");
+  ASSERT_EQ(conclude(hold(), 'Y', "done", 300), "released");
   EXPECT_EQ(recall().state, KeyState::succeeded);
   std::this_thread::sleep_for(301ms);
   EXPECT_EQ(recall().state, KeyState::absent);
@@ -150,7 +151,7 @@ TEST_F(RedisOnce, IsForgottenAfterItsTimeAndNotBefore) {
 TEST_F(RedisOnce, LivesAsLongAsItIsRemembered) {
   ASSERT_EQ(run('a', {.keep = 10 * day}), 1U);
   EXPECT_GT(life(), 10 * day - 60'000);
-  ASSERT_EQ(conclude(hold(), 'Y', "done", 20 * day), "freed");
+  ASSERT_EQ(conclude(hold(), 'Y', "done", 20 * day), "released");
   EXPECT_GT(life(), 20 * day - 60'000);
   EXPECT_LE(life(), 20 * day + 60'000);
 }
@@ -162,7 +163,7 @@ TEST_F(RedisOnce, IsForgottenWhereThatIsSaidOfWhatStands) {
   const std::string number = std::to_string(this->number());
   EXPECT_EQ(recall(number).state, KeyState::pending);
   EXPECT_TRUE(recall().held) << "what runs is not forgotten";
-  ASSERT_EQ(succeed("done"), "freed");
+  ASSERT_EQ(succeed("done"), "released");
   EXPECT_EQ(recall("1").bytes, "done");
   EXPECT_EQ(recall().bytes, "done") << "that was said of another one";
   EXPECT_EQ(recall(number).bytes, "done");
@@ -170,7 +171,7 @@ TEST_F(RedisOnce, IsForgottenWhereThatIsSaidOfWhatStands) {
   EXPECT_EQ(get("result"), "");
   EXPECT_EQ(run('b', {.fingerprint = "another"}), 1U);
   EXPECT_GT(this->number(), std::stoull(number));
-  ASSERT_EQ(succeed("of another run"), "freed");
+  ASSERT_EQ(succeed("of another run"), "released");
   EXPECT_EQ(recall(number).bytes, "of another run") << "a copy that comes late";
   EXPECT_EQ(recall().bytes, "of another run");
 }
@@ -180,13 +181,13 @@ TEST_F(RedisOnce, IsForgottenWhereThatIsSaidOfWhatStands) {
 TEST_F(RedisOnce, HasTheSameOutcomeAfterARunThatIsUndone) {
   ASSERT_EQ(run('a'), 1U);
   const Held first = hold();
-  ASSERT_EQ(fail("no"), "freed");
-  const std::string till = get("till");
+  ASSERT_EQ(fail("no"), "released");
+  const std::string till = get("forget_at");
   ASSERT_EQ(run('b', {.keep = 1'000}), 2U);
   const Held copy = hold();
-  EXPECT_EQ(undo(copy), "freed");
-  EXPECT_EQ(undo(copy), "before");
-  EXPECT_EQ(get("till"), till);
+  EXPECT_EQ(undo(copy), "released");
+  EXPECT_EQ(undo(copy), "released_before");
+  EXPECT_EQ(get("forget_at"), till);
   EXPECT_GT(server().talk().command({"PTTL", at()}).integer, day / 2);
   EXPECT_EQ(recall().state, KeyState::failed);
   EXPECT_EQ(recall().bytes, "no");
@@ -195,21 +196,21 @@ TEST_F(RedisOnce, HasTheSameOutcomeAfterARunThatIsUndone) {
   const redis::Answer told = begin('c', {.repeat = 'n'});
   ASSERT_EQ(told.kind, Kind::recorded);
   EXPECT_EQ(told.record->number, std::stoull(first.number));
-  EXPECT_EQ(conclude(first, 'F', "no"), "freed") << "the same conclusion, sent again";
+  EXPECT_EQ(conclude(first, 'F', "no"), "released") << "the same conclusion, sent again";
   ASSERT_EQ(run('c'), 2U);
   EXPECT_GT(number(), std::stoull(copy.number));
-  EXPECT_EQ(undo(copy), "none") << "a copy of that, too";
-  EXPECT_EQ(give_back(), "freed");
+  EXPECT_EQ(undo(copy), "not_held") << "a copy of that, too";
+  EXPECT_EQ(give_back(), "released");
   ASSERT_EQ(run('d'), 3U);
   lapse();
-  EXPECT_EQ(undo(hold()), "freed");
+  EXPECT_EQ(undo(hold()), "released");
   EXPECT_EQ(recall().state, KeyState::pending) << "as before";
   EXPECT_EQ(recall().run, 2U);
   ASSERT_EQ(run('e', {.repeat = 'a'}), 3U);
-  ASSERT_EQ(succeed("yes"), "freed");
+  ASSERT_EQ(succeed("yes"), "released");
   ASSERT_EQ(run('f', {.repeat = 'a'}), 4U);
   lapse();
-  EXPECT_EQ(undo(hold()), "freed");
+  EXPECT_EQ(undo(hold()), "released");
   EXPECT_EQ(recall().bytes, "yes");
   EXPECT_EQ(recall().run, 3U);
 }
@@ -221,22 +222,22 @@ TEST_F(RedisOnce, IsAbsentAfterItsFirstRunIsUndone) {
     server().talk().expect_ok({"FLUSHALL"});
     if (was_forgotten) {
       ASSERT_EQ(run('x', {.fingerprint = "old"}), 1U);
-      ASSERT_EQ(succeed("old"), "freed");
+      ASSERT_EQ(succeed("old"), "released");
       outlive();
     }
     ASSERT_EQ(run('a', {.fingerprint = "one"}), 1U);
     const Held copy = hold();
     ASSERT_EQ(begin('w', {.fingerprint = "one"}).kind, Kind::queued);
-    EXPECT_EQ(undo(copy), "freed");
-    EXPECT_EQ(undo(copy), "before");
+    EXPECT_EQ(undo(copy), "released");
+    EXPECT_EQ(undo(copy), "released_before");
     EXPECT_EQ(recall().state, KeyState::absent);
     EXPECT_EQ(run('w', {.fingerprint = "one"}), 1U);
     EXPECT_GT(number(), std::stoull(copy.number));
-    EXPECT_EQ(undo(hold()), "freed");
+    EXPECT_EQ(undo(hold()), "released");
     EXPECT_EQ(run('b', {.fingerprint = "another"}), 1U);
-    EXPECT_EQ(get("print"), "another");
-    ASSERT_EQ(succeed("done"), "freed");
-    EXPECT_EQ(undo(copy), "none");
+    EXPECT_EQ(get("fingerprint"), "another");
+    ASSERT_EQ(succeed("done"), "released");
+    EXPECT_EQ(undo(copy), "not_held");
     EXPECT_EQ(recall().bytes, "done");
   }
 }
@@ -245,7 +246,7 @@ TEST_F(RedisOnce, IsAbsentAfterItsFirstRunIsUndone) {
 // Promise: O1, O3
 TEST_F(RedisOnce, HasItsOutcomeBackIfALookFindsAnUnknownRunWhoseLeaseIsOver) {
   ASSERT_EQ(run('a'), 1U);
-  ASSERT_EQ(succeed("done"), "freed");
+  ASSERT_EQ(succeed("done"), "released");
   ASSERT_EQ(run('b', {.repeat = 'a'}), 2U);
   const Held late = hold();
   EXPECT_EQ(look_at('b', "0").kind, Kind::granted) << "the client gives it back";
@@ -257,7 +258,7 @@ TEST_F(RedisOnce, HasItsOutcomeBackIfALookFindsAnUnknownRunWhoseLeaseIsOver) {
   const redis::Answer found = look_at('b', "0");
   ASSERT_EQ(found.kind, Kind::granted);
   EXPECT_EQ(found.number, std::stoull(late.number));
-  EXPECT_EQ(undo(late), "freed");
+  EXPECT_EQ(undo(late), "released");
   EXPECT_EQ(recall().bytes, "done");
   EXPECT_EQ(begin('c').kind, Kind::recorded);
   EXPECT_EQ(look_at('b', "0").kind, Kind::busy);
@@ -268,18 +269,18 @@ TEST_F(RedisOnce, HasItsOutcomeBackIfALookFindsAnUnknownRunWhoseLeaseIsOver) {
 TEST_F(RedisOnce, KeepsItsOutcomeIfItsLastRunnerAsksAgain) {
   const Ask always{.repeat = 'a'};
   ASSERT_EQ(run('a', always), 1U);
-  ASSERT_EQ(succeed_and_repeat("done"), "freed");
+  ASSERT_EQ(succeed_and_repeat("done"), "released");
   redis::Answer answer = begin('a', always);
   ASSERT_EQ(answer.kind, Kind::recorded);
   EXPECT_EQ(answer.record->bytes, "done");
   ASSERT_EQ(run('b', always), 2U);
-  ASSERT_EQ(fail("no"), "freed");
+  ASSERT_EQ(fail("no"), "released");
   answer = begin('b');
   ASSERT_EQ(answer.kind, Kind::recorded);
   EXPECT_EQ(answer.record->bytes, "no");
   EXPECT_EQ(recall().state, KeyState::failed);
   ASSERT_EQ(run('c'), 3U);
-  ASSERT_EQ(succeed("last"), "freed");
+  ASSERT_EQ(succeed("last"), "released");
   EXPECT_FALSE(has("owner")) << "no request of it runs the key again";
 }
 
@@ -288,7 +289,7 @@ TEST_F(RedisOnce, WithAQueueOfAStrangerIsRun) {
   ASSERT_EQ(begin('b').kind, Kind::queued);
   server().talk().expect_ok({"SET", at() + ":queue", "of a stranger"});
   EXPECT_TRUE(server().talk().command(begin_words('b', {})).is_error());
-  ASSERT_EQ(give_back(), "freed");
+  ASSERT_EQ(give_back(), "released");
   EXPECT_EQ(run('b'), 2U);
   EXPECT_EQ(server().talk().command({"GET", at() + ":queue"}).text, "of a stranger");
 }
@@ -297,13 +298,13 @@ TEST_F(RedisOnce, WithAQueueOfAStrangerIsRun) {
 TEST_F(RedisOnce, IsOverForARunnerThatWasToldSo) {
   ASSERT_EQ(run('a'), 1U);
   lapse();
-  ASSERT_EQ(give_back(), "lapsed");
-  EXPECT_TRUE(has("ms"));
+  ASSERT_EQ(give_back(), "expired");
+  EXPECT_TRUE(has("lease"));
   EXPECT_LE(end(), 0) << "over by any clock";
   ASSERT_EQ(run('b'), 2U);
   lapse();
   EXPECT_EQ(recall(std::to_string(number())).state, KeyState::pending);
-  EXPECT_EQ(get("ms"), "");
+  EXPECT_EQ(get("lease"), "");
   EXPECT_EQ(recall().state, KeyState::absent);
 }
 
@@ -312,7 +313,7 @@ TEST_F(RedisOnce, TakesResultsOfAnyLengthThatIsAllowed) {
     server().talk().expect_ok({"DEL", at()});
     ASSERT_EQ(run('a', {.fingerprint = std::string(longest_fingerprint, '\0')}), 1U);
     const std::string bytes(size, '\0');
-    ASSERT_EQ(succeed(bytes), "freed");
+    ASSERT_EQ(succeed(bytes), "released");
     const redis::Answer told = begin('b', {.fingerprint = std::string(longest_fingerprint, '\0')});
     ASSERT_EQ(told.kind, Kind::recorded);
     EXPECT_EQ(told.record->bytes, bytes);
@@ -321,10 +322,10 @@ TEST_F(RedisOnce, TakesResultsOfAnyLengthThatIsAllowed) {
 
 // No client reads its reply any more.
 TEST_F(RedisOnce, IsNotBegunByACopyThatComesLate) {
-  EXPECT_EQ(begin('a', {.void_after = "1000"}).kind, Kind::late);
+  EXPECT_EQ(begin('a', {.void_after = "1000"}).kind, Kind::too_late);
   EXPECT_EQ(recall().state, KeyState::absent);
   ASSERT_EQ(run('b'), 1U);
-  EXPECT_EQ(begin('a', {.void_after = "1000"}).kind, Kind::late);
+  EXPECT_EQ(begin('a', {.void_after = "1000"}).kind, Kind::too_late);
   EXPECT_EQ(waiting(), 0);
 }
 
@@ -339,7 +340,7 @@ TEST_F(RedisOnce, GoesOnWithoutAnyOneOfItsKeys) {
     const bool held = *which != '\0';
     EXPECT_EQ(begin('c', {.waits = false}).kind, held ? Kind::busy : Kind::granted) << which;
     EXPECT_EQ(begin('b').kind, Kind::queued) << which;
-    ASSERT_EQ(give_back(), "freed");
+    ASSERT_EQ(give_back(), "released");
     EXPECT_EQ(next(inbox).attempt, id('b')) << which;
     EXPECT_EQ(run('b'), 2U) << which;
   }
@@ -360,10 +361,10 @@ TEST_F(RedisOnce, WithoutMemoryIsConcludedWhollyOrNotAtAll) {
   EXPECT_THAT(refused.text, HasSubstr("OOM"));
   EXPECT_EQ(all(), before);
   EXPECT_TRUE(recall().held);
-  EXPECT_EQ(give_back(), "freed") << "that needs none";
+  EXPECT_EQ(give_back(), "released") << "that needs none";
   full(false);
   ASSERT_EQ(run('b'), 2U);
-  ASSERT_EQ(succeed("done"), "freed");
+  ASSERT_EQ(succeed("done"), "released");
   full(true);
   EXPECT_EQ(begin('c').record->bytes, "done") << "what is there is told";
   full(false);
@@ -374,12 +375,13 @@ TEST_F(RedisOnce, OfAStrangerIsLeftAlone) {
   EXPECT_TRUE(server().talk().command(begin_words('a', {})).is_error());
   EXPECT_EQ(server().talk().command({"GET", at()}).text, "of a stranger");
   server().talk().expect_ok({"DEL", at()});
-  for (const char* const field : {"owner", "ms", "number", "run", "till", "print", "outcome",
-                                  "outcome_of", "stands", "outcome_run", "result", "crowd"}) {
+  for (const char* const field :
+       {"owner", "lease", "grant", "run", "forget_at", "fingerprint", "outcome", "outcome_grant",
+        "undone_grant", "outcome_run", "result", "has_waiters"}) {
     for (const char* const rubbish : {"", "rubbish", "1", "Y 1", "\xff", "1 2 3 4 5"}) {
       server().talk().expect_ok({"DEL", at()});
       ASSERT_EQ(run('a'), 1U);
-      ASSERT_EQ(succeed("done"), "freed");
+      ASSERT_EQ(succeed("done"), "released");
       set(field, rubbish);
       const RedisAnswer answer = server().talk().command(begin_words('b', {}));
       EXPECT_TRUE(answer.is_error() || redis::Answer::parse(reply_of(answer)))
@@ -394,8 +396,8 @@ TEST_F(RedisOnce, IsRunForItsLeaseWhenTheClockSteppedBack) {
   for (const std::uint64_t last : last_numbers()) {
     server().talk().expect_ok({"DEL", at()});
     ASSERT_EQ(run('a'), 1U);
-    ASSERT_EQ(give_back(), "freed");
-    set("number", std::to_string(last));
+    ASSERT_EQ(give_back(), "released");
+    set("grant", std::to_string(last));
     const RedisAnswer begun = server().talk().expect_ok(begin_words('b', {}));
     ASSERT_EQ(word_of(begun), "granted");
     EXPECT_GT(number(), last);
@@ -414,10 +416,11 @@ TEST_F(RedisOnce, IsRunForItsLeaseWhenTheClockSteppedBack) {
 TEST_F(RedisOnce, IsFreeAfterAReleaseByForce) {
   ASSERT_EQ(run('a'), 1U);
   for (const std::uint64_t its : {number(), ahead}) {
-    set("number", std::to_string(its));
-    ASSERT_EQ(word_of(call(redis::scripts::once::force_release, {std::to_string(its)})), "freed");
+    set("grant", std::to_string(its));
+    ASSERT_EQ(word_of(call(redis::scripts::once::force_release, {std::to_string(its)})),
+              "released");
     EXPECT_GT(number(), its);
-    EXPECT_FALSE(has("ms"));
+    EXPECT_FALSE(has("lease"));
     EXPECT_FALSE(recall().held);
     EXPECT_EQ(recall().state, KeyState::pending);
     ASSERT_GT(run('b'), 1U);

@@ -19,7 +19,7 @@ TEST_F(RedisOnceWaiters, AreAllToldOfASuccess) {
   for (const char client : {'b', 'c', 'd'}) ASSERT_EQ(begin(client).kind, Kind::queued);
   EXPECT_EQ(begin('b').holding.label, "label of a");
   const std::uint64_t number = this->number();
-  ASSERT_EQ(succeed("done"), "freed");
+  ASSERT_EQ(succeed("done"), "released");
   for (const char client : {'b', 'c', 'd'}) {
     const redis::Push push = next(inbox);
     EXPECT_EQ(push.kind, redis::Push::Kind::look);
@@ -36,7 +36,7 @@ TEST_F(RedisOnceWaiters, HaveItOneByOneWhereTheyAreToRunIt) {
   RedisTalk inbox = listen("bc");
   ASSERT_EQ(run('a'), 1U);
   for (const char client : {'b', 'c'}) ASSERT_EQ(begin(client).kind, Kind::queued);
-  ASSERT_EQ(give_back(), "freed");
+  ASSERT_EQ(give_back(), "released");
   const redis::Push push = next(inbox);
   EXPECT_EQ(push.kind, redis::Push::Kind::look);
   EXPECT_EQ(push.attempt, id('b'));
@@ -45,10 +45,10 @@ TEST_F(RedisOnceWaiters, HaveItOneByOneWhereTheyAreToRunIt) {
   EXPECT_EQ(begin('d', {.waits = false}).kind, Kind::busy) << "it is b's turn";
   EXPECT_EQ(begin('c').kind, Kind::queued) << "it is b's turn";
   EXPECT_EQ(run('b'), 2U);
-  ASSERT_EQ(fail("no"), "freed");
+  ASSERT_EQ(fail("no"), "released");
   EXPECT_EQ(next(inbox).attempt, id('c'));
   EXPECT_EQ(run('c'), 3U);
-  ASSERT_EQ(fail("no"), "freed");
+  ASSERT_EQ(fail("no"), "released");
   EXPECT_TRUE(is_silent(inbox));
   EXPECT_EQ(recall().run, 3U);
 }
@@ -58,13 +58,13 @@ TEST_F(RedisOnceWaiters, LetOthersPassThatDoNotCome) {
   RedisTalk inbox = listen("bd");
   ASSERT_EQ(run('a'), 1U);
   for (const char client : {'b', 'c', 'd'}) ASSERT_EQ(begin(client).kind, Kind::queued);
-  ASSERT_EQ(give_back(), "freed");
+  ASSERT_EQ(give_back(), "released");
   EXPECT_EQ(next(inbox).attempt, id('b'));
   EXPECT_EQ(begin('d').kind, Kind::queued);
   ASSERT_NO_FATAL_FAILURE(set_heard(attempt('b'), "-" + std::to_string(server_time() - 1'000'000)));
   EXPECT_EQ(run('d'), 2U) << "c has no inbox, and b does not come";
   EXPECT_EQ(begin('b').kind, Kind::queued);
-  ASSERT_EQ(give_back(), "freed");
+  ASSERT_EQ(give_back(), "released");
   EXPECT_EQ(next(inbox).attempt, id('b')) << "it has kept its place";
   EXPECT_EQ(run('b'), 3U);
 }
@@ -82,7 +82,7 @@ TEST_F(RedisOnceWaiters, KeepTheirPlacesWhenTheClockIsSetBack) {
   }
   ASSERT_EQ(begin('d').kind, Kind::queued);
   EXPECT_EQ(waiting(), 3);
-  ASSERT_EQ(give_back(), "freed");
+  ASSERT_EQ(give_back(), "released");
   EXPECT_EQ(next(inbox).attempt, id('b'));
   heard('b', -1);
   EXPECT_EQ(run('c'), 2U) << "a message that is too new keeps nobody out";
@@ -99,7 +99,7 @@ TEST_F(RedisOnceWaiters, KeepTheirPlacesWhileTheirQueueIsOnItsWay) {
   for (const auto& [missing, there] : {std::pair{queue, waiters}, std::pair{waiters, queue}}) {
     server().talk().expect_ok({"RENAME", missing, "elsewhere"});
     for (const char client : {'c', 'e'}) {
-      EXPECT_EQ(begin(client, {.arrives = true}).kind, Kind::apart) << client << missing;
+      EXPECT_EQ(begin(client, {.importing = true}).kind, Kind::resharding) << client << missing;
     }
     EXPECT_EQ(server().talk().command({"EXISTS", missing}).integer, 0) << "the old one meets it";
     const Held its = hold();
@@ -109,13 +109,13 @@ TEST_F(RedisOnceWaiters, KeepTheirPlacesWhileTheirQueueIsOnItsWay) {
                     .is_error());
     RedisTalk::Command words = conclude_words(its, 'F', "no");
     words[6] = "a";
-    EXPECT_EQ(call(redis::scripts::once::conclude, words).items.at(0).text, "freed");
-    EXPECT_EQ(begin('e', {.arrives = true}).kind, Kind::apart);
-    EXPECT_EQ(get("crowd"), "0");
+    EXPECT_EQ(call(redis::scripts::once::conclude, words).items.at(0).text, "released");
+    EXPECT_EQ(begin('e', {.importing = true}).kind, Kind::resharding);
+    EXPECT_EQ(get("has_waiters"), "1");
     server().talk().expect_ok({"RENAME", "elsewhere", missing});
     EXPECT_EQ(waiting(), 2);
     if (missing == queue) {
-      ASSERT_GT(run('b', {.arrives = true}), 1U);
+      ASSERT_GT(run('b', {.importing = true}), 1U);
       ASSERT_EQ(begin('d').kind, Kind::queued);
     }
   }
@@ -130,7 +130,7 @@ TEST_F(RedisOnceWaiters, AreToldAlsoBehindOneThatRunsItAgain) {
   ASSERT_EQ(begin('d', {.repeat = 'a'}).kind, Kind::queued);
   ASSERT_EQ(begin('e', {.repeat = 'n'}).kind, Kind::queued);
   const std::string number = std::to_string(this->number());
-  ASSERT_EQ(succeed("first"), "freed");
+  ASSERT_EQ(succeed("first"), "released");
   EXPECT_EQ(next(inbox).attempt, id('b')) << "it is to run it";
   EXPECT_EQ(next(inbox).attempt, id('c'));
   EXPECT_EQ(next(inbox).attempt, id('e'));
@@ -148,7 +148,7 @@ TEST_F(RedisOnceWaiters, AreToldAlsoBehindOneThatRunsItAgain) {
   EXPECT_FALSE(told.record->held) << "as it was then, or it would be no outcome";
   EXPECT_EQ(begin('f', {.told = "1"}).kind, Kind::queued) << "of no conclusion that stands";
   EXPECT_EQ(begin('g', {.repeat = 'a', .told = number}).kind, Kind::queued);
-  ASSERT_EQ(succeed("second"), "freed");
+  ASSERT_EQ(succeed("second"), "released");
   EXPECT_EQ(next(inbox).attempt, id('d'));
   EXPECT_EQ(run('d', {.repeat = 'a'}), 3U);
   EXPECT_EQ(begin('e', {.repeat = 'n', .told = number}).kind, Kind::queued)
@@ -160,8 +160,8 @@ TEST_F(RedisOnceWaiters, OfAnotherFingerprintAreSentAway) {
   ASSERT_EQ(run('a'), 1U);
   ASSERT_EQ(begin('b').kind, Kind::queued);
   ASSERT_EQ(begin('c').kind, Kind::queued);
-  set("print", "other");  // the key was forgotten and begun again without them
-  ASSERT_EQ(give_back(), "freed");
+  set("fingerprint", "other");  // the key was forgotten and begun again without them
+  ASSERT_EQ(give_back(), "released");
   for (const char client : {'b', 'c'}) {
     const redis::Push push = next(inbox);
     EXPECT_EQ(push.attempt, id(client));
@@ -197,7 +197,7 @@ TEST_F(RedisOnceWaiters, OfWhomThereAreManyAreToldInBoundedSteps) {
   };
   RedisTalk hears = monitor();
   all_are_alive();
-  ASSERT_EQ(succeed("done"), "freed");
+  ASSERT_EQ(succeed("done"), "released");
   std::set<std::string> told;
   int most = 0;
   for (const RedisTalk::Command& words : all) {
@@ -227,7 +227,7 @@ TEST_F(RedisOnceWaiters, TakeTheirAttemptsBack) {
   EXPECT_EQ(cancel('b').kind, Kind::busy);
   EXPECT_EQ(waiting(), 1);
   ASSERT_EQ(begin('d').kind, Kind::queued);
-  ASSERT_EQ(give_back(), "freed");
+  ASSERT_EQ(give_back(), "released");
   EXPECT_EQ(next(inbox).attempt, id('c'));
   EXPECT_EQ(cancel('c').kind, Kind::busy);
   EXPECT_EQ(next(inbox).attempt, id('d')) << "its turn goes on to the next";

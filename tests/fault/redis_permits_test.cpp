@@ -38,11 +38,11 @@ TEST_F(RedisPermits, AreCountedHoweverTheFirstWasTaken) {
     ASSERT_EQ(word('a'), "granted") << order;
     ASSERT_EQ(word('b'), "granted") << order;
     EXPECT_EQ(word('c'), "busy") << order;
-    EXPECT_EQ(leave('a', order), "freed") << order;
+    EXPECT_EQ(leave('a', order), "released") << order;
     ASSERT_EQ(word('c'), "granted") << order;
     EXPECT_EQ(word('a'), "busy") << order;
-    EXPECT_EQ(leave('b', order), "freed") << order;
-    EXPECT_EQ(leave('c', order), "freed") << order;
+    EXPECT_EQ(leave('b', order), "released") << order;
+    EXPECT_EQ(leave('c', order), "released") << order;
   }
 }
 
@@ -50,14 +50,14 @@ TEST_F(RedisPermits, OfAnotherNumberAreToldOnlyWhereAnybodyHasOne) {
   ASSERT_TRUE(takes('a', 2));
   const auto expect_unlike = [&](char client, int of, std::uint64_t there) {
     const redis::Answer answer = understood(take(client, of));
-    EXPECT_EQ(answer.kind, redis::Answer::Kind::unlike);
+    EXPECT_EQ(answer.kind, redis::Answer::Kind::permits_differ);
     EXPECT_EQ(answer.permits, there);
   };
   expect_unlike('b', 3, 2);
-  EXPECT_EQ(leave('a'), "freed");
+  EXPECT_EQ(leave('a'), "released");
   ASSERT_TRUE(takes('b', 3)) << "idle";
   expect_unlike('a', 2, 3);
-  EXPECT_EQ(leave('b'), "freed");
+  EXPECT_EQ(leave('b'), "released");
   ASSERT_TRUE(takes('b', 3)) << "by the quick way";
   expect_unlike('a', 2, 3);
 }
@@ -69,11 +69,11 @@ TEST_F(RedisPermits, OfSuccessorsAreCountedWhenTheSemaphoreIsGone) {
   ASSERT_TRUE(takes('b', 2));
   server().talk().expect_ok({"FLUSHALL"});
   const auto first = pass(hold_of('a'), 'c', 1);
-  EXPECT_EQ(first.first, "none");
+  EXPECT_EQ(first.first, "not_held");
   EXPECT_EQ(first.second.kind, redis::Answer::Kind::granted);
   EXPECT_EQ(get("permits"), "1");
   const auto second = pass(hold_of('b'), 'd', 1);
-  EXPECT_EQ(second.first, "none");
+  EXPECT_EQ(second.first, "not_held");
   EXPECT_EQ(second.second.kind, redis::Answer::Kind::queued);
   EXPECT_EQ(readers(), 1);
 }
@@ -84,8 +84,8 @@ TEST_F(RedisPermits, OfAnotherNumberAreNotGivenToASuccessor) {
   ASSERT_TRUE(takes('b', 2));
   ASSERT_EQ(word_of(take('c', 2)), "queued");
   const auto answers = pass(hold_of('a'), 'd', 3);
-  EXPECT_EQ(answers.first, "freed");
-  EXPECT_EQ(answers.second.kind, redis::Answer::Kind::unlike);
+  EXPECT_EQ(answers.first, "released");
+  EXPECT_EQ(answers.second.kind, redis::Answer::Kind::permits_differ);
   EXPECT_EQ(answers.second.permits, 2U);
   EXPECT_EQ(hear(hears), said('G', 'c')) << "the release is complete";
 }
@@ -95,14 +95,14 @@ TEST_F(RedisPermits, AreNoMoreAfterAllWereTakenAwayByForce) {
   ASSERT_TRUE(takes('a', 2));
   ASSERT_TRUE(takes('b', 2));
   for (const char each : {'c', 'd', 'e', 'f'}) ASSERT_EQ(word_of(take(each, 2)), "queued");
-  for (const char each : {'a', 'b'}) EXPECT_EQ(force(std::to_string(number_of(each))), "freed");
+  for (const char each : {'a', 'b'}) EXPECT_EQ(force(std::to_string(number_of(each))), "released");
   RedisTalk hears = listen("cdef");
   EXPECT_EQ(cancel('f'), "busy");
   EXPECT_EQ(hear(hears), said('G', 'c'));
   EXPECT_EQ(hear(hears), said('G', 'd'));
   EXPECT_FALSE(hears.receive(100ms)) << "there are two";
   EXPECT_EQ(word_of(take('e', 2)), "queued");
-  EXPECT_EQ(leave('c'), "freed");
+  EXPECT_EQ(leave('c'), "released");
   EXPECT_EQ(hear(hears), said('G', 'e'));
 }
 

@@ -55,7 +55,7 @@ class RedisReadersTest : public RedisScriptTest {
   [[nodiscard]] bool is_written(char client) {
     const bool got = acquire(client, {.waits = false}) == "granted";
     if (got) {
-      EXPECT_EQ(release(), "freed");
+      EXPECT_EQ(release(), "released");
     }
     return got;
   }
@@ -79,7 +79,7 @@ class RedisReadersTest : public RedisScriptTest {
     server().talk().expect_ok({"ZADD", at_ + ":readers", "XX", "1", who});
     const RedisAnswer last =
         server().talk().command({"ZRANGE", at_ + ":readers", "-1", "-1", "WITHSCORES"});
-    server().talk().expect_ok({"HSET", at_, "crowd", last.items.at(1).text});
+    server().talk().expect_ok({"HSET", at_, "readers_until", last.items.at(1).text});
   }
   void lapse_reader(char client) { lapse_reader(attempt(client)); }
   /// Notes what the hears are told.

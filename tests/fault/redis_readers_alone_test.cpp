@@ -28,9 +28,9 @@ TEST_F(RedisReadersAlone, LeaveThatTheyLetGo) {
     ASSERT_EQ(read('a', {.order = order}), "granted");
     EXPECT_EQ(readers(), 1);
     EXPECT_EQ(prolong('a'), 1);
-    EXPECT_EQ(leave('a', order), "freed");
+    EXPECT_EQ(leave('a', order), "released");
     EXPECT_EQ(readers(), 0);
-    EXPECT_EQ(leave('a', order), "before");
+    EXPECT_EQ(leave('a', order), "released_before");
     EXPECT_GT(life(), hour - 60'000);
   }
 }
@@ -43,13 +43,13 @@ TEST_F(RedisReadersAlone, ThatAreJoinedKeepWhatTheyHave) {
   EXPECT_EQ(end_of('a'), its);
   ASSERT_TRUE(reads('a')) << "a copy";
   EXPECT_EQ(number_of('a'), number);
-  EXPECT_EQ(leave('b'), "freed");
-  EXPECT_EQ(leave('b'), "before");
-  EXPECT_EQ(leave('a'), "freed");
-  EXPECT_EQ(leave('b'), "before");
+  EXPECT_EQ(leave('b'), "released");
+  EXPECT_EQ(leave('b'), "released_before");
+  EXPECT_EQ(leave('a'), "released");
+  EXPECT_EQ(leave('b'), "released_before");
   ASSERT_TRUE(reads('c'));
-  EXPECT_EQ(release_of({attempt('c'), std::to_string(number_of('c') - 1)}), "none");
-  EXPECT_EQ(leave('c'), "freed");
+  EXPECT_EQ(release_of({attempt('c'), std::to_string(number_of('c') - 1)}), "not_held");
+  EXPECT_EQ(leave('c'), "released");
   expect_free("a");
 }
 
@@ -58,7 +58,7 @@ TEST_F(RedisReadersAlone, HandOverAsOwnersDo) {
   ASSERT_TRUE(reads('a'));
   ASSERT_EQ(acquire('w'), "queued");
   EXPECT_EQ(read('b'), "queued");
-  EXPECT_EQ(leave('a'), "freed");
+  EXPECT_EQ(leave('a'), "released");
   EXPECT_EQ(hear(hears), said('G', 'w'));
   EXPECT_TRUE(owns('w'));
 }
@@ -72,16 +72,16 @@ TEST_F(RedisReadersAlone, AreEndedByForceWhereTheyAreMeant) {
   ASSERT_TRUE(found);
   ASSERT_EQ(found->holders.size(), 1U);
   EXPECT_EQ(found->holders[0].token, token_of(number_of('b')));
-  EXPECT_EQ(force(of), "freed");
+  EXPECT_EQ(force(of), "released");
   EXPECT_EQ(hear(hears), said('S', 'b'));
   EXPECT_FALSE(hears.receive(100ms)) << "nobody else";
   EXPECT_EQ(prolong('a'), 1);
   EXPECT_EQ(prolong('b'), 0);
   EXPECT_EQ(prolong('c'), 1);
-  EXPECT_EQ(force(of), "none") << "a copy";
-  EXPECT_EQ(leave('b'), "none");
-  EXPECT_EQ(leave('a'), "freed");
-  EXPECT_EQ(leave('c'), "freed");
+  EXPECT_EQ(force(of), "not_held") << "a copy";
+  EXPECT_EQ(leave('b'), "not_held");
+  EXPECT_EQ(leave('a'), "released");
+  EXPECT_EQ(leave('c'), "released");
 }
 
 // A reply has no room for all of these readers.
@@ -94,8 +94,8 @@ TEST_F(RedisReadersAlone, AreFoundByTheirNumberAmongThousands) {
       "redis.call('ZADD', KEYS[1], ARGV[1] + i, 'x' .. i) "
       "redis.call('HSET', KEYS[2], 'x' .. i, string.format('%.0f', i), 'x' .. i .. ':label', "
       "string.rep('l', 60)) end "
-      "redis.call('HSET', KEYS[3], 'crowd', string.format('%.0f', ARGV[1] + 4000))";
-  server().talk().command({"EVAL", fill, "3", at_ + ":readers", at_ + ":notes", at_,
+      "redis.call('HSET', KEYS[3], 'readers_until', string.format('%.0f', ARGV[1] + 4000))";
+  server().talk().command({"EVAL", fill, "3", at_ + ":readers", at_ + ":reader_info", at_,
                            std::to_string(server_time() + 20'000'000)});
   ASSERT_EQ(readers(), others + 1);
   for (const int each : {1, 3'500, others}) {
@@ -114,28 +114,28 @@ TEST_F(RedisReadersAlone, AreFoundByTheirNumberAmongThousands) {
   EXPECT_LT(all->holders.size(), 2'000U) << "more than a client reads";
   // Each command costs other clients half a microsecond.
   const std::uint64_t before = commands();
-  EXPECT_EQ(force("3500"), "freed");
+  EXPECT_EQ(force("3500"), "released");
   EXPECT_LT(commands() - before, 60U);
   EXPECT_EQ(readers(), others);
-  EXPECT_EQ(force("3500"), "none");
+  EXPECT_EQ(force("3500"), "not_held");
   EXPECT_EQ(prolong('a'), 1);
 }
 
 // Another client gets the lock at once, so the readers must learn of their loss.
 TEST_F(RedisReadersAlone, WhoseKeyIsDeletedLearnSoFromTheirRenewal) {
-  for (const char* const which : {":readers", ":notes", ""}) {
+  for (const char* const which : {":readers", ":reader_info", ""}) {
     server().talk().expect_ok({"FLUSHALL"});
     ASSERT_TRUE(reads('a'));
     ASSERT_EQ(prolong('a'), 1);
     server().talk().expect_ok({"DEL", at_ + which});
     EXPECT_EQ(prolong('a'), 0) << which;
-    EXPECT_EQ(is_written('y'), std::string_view(which) != ":notes") << which;
+    EXPECT_EQ(is_written('y'), std::string_view(which) != ":reader_info") << which;
   }
 }
 
 // A key that other software has put there costs its own holds only.
 TEST_F(RedisReadersAlone, WhoseKeyIsReplacedLearnSoFromTheirRenewal) {
-  for (const char* const which : {":readers", ":notes"}) {
+  for (const char* const which : {":readers", ":reader_info"}) {
     server().talk().expect_ok({"FLUSHALL"});
     ASSERT_TRUE(reads('a'));
     server().talk().expect_ok({"SET", at_ + which, "of other software"});
@@ -148,11 +148,11 @@ TEST_F(RedisReadersAlone, WhoseKeyIsReplacedLearnSoFromTheirRenewal) {
 TEST_F(RedisReadersAlone, AreNotEndedWithOneThatHasGone) {
   for (const char each : {'a', 'b'}) ASSERT_TRUE(reads(each));
   const std::string of = std::to_string(number_of('b'));
-  EXPECT_EQ(leave('b'), "freed");
-  EXPECT_EQ(force(of), "none");
+  EXPECT_EQ(leave('b'), "released");
+  EXPECT_EQ(force(of), "not_held");
   EXPECT_EQ(prolong('a'), 1);
   EXPECT_NE(acquire('w'), "granted");
-  EXPECT_EQ(leave('a'), "freed");
+  EXPECT_EQ(leave('a'), "released");
 }
 
 // The owner beside whose hold its client reads is ended, and it reads on; or the other way round.
@@ -163,13 +163,13 @@ TEST_F(RedisReadersAlone, AreNotEndedWithTheirOwner) {
     const std::uint64_t number_of_owner = number();
     ASSERT_EQ(read('a', {.own = attempt('x')}), "granted");
     const std::string of = std::to_string(owner ? number_of_owner : number_of('a'));
-    EXPECT_EQ(force(of), "freed");
+    EXPECT_EQ(force(of), "released");
     EXPECT_EQ(renew(its), owner ? 0 : 1);
     EXPECT_EQ(prolong('a'), owner ? 1 : 0);
     if (owner) {
-      EXPECT_EQ(leave('a'), "freed");
+      EXPECT_EQ(leave('a'), "released");
     } else {
-      EXPECT_EQ(release_of(its), "freed");
+      EXPECT_EQ(release_of(its), "released");
     }
     EXPECT_TRUE(is_written('y'));
   }

@@ -24,14 +24,14 @@ TEST_F(RedisReadersQueue, AReaderWaitsBehindAWriterThatWaits) {
   EXPECT_EQ(read('b'), "queued");
   EXPECT_EQ(read('c', {.waits = false}), "busy");
   EXPECT_EQ(read('b'), "queued") << "asked again";
-  EXPECT_EQ(leave('a'), "freed");
+  EXPECT_EQ(leave('a'), "released");
   EXPECT_EQ(hear(hears), said('G', 'x'));
   EXPECT_TRUE(holds('x'));
   EXPECT_EQ(waiting("a"), 1U);
-  EXPECT_EQ(release(), "freed");
+  EXPECT_EQ(release(), "released");
   EXPECT_EQ(hear(hears), said('G', 'b'));
   EXPECT_GT(end_of('b'), 0);
-  EXPECT_EQ(leave('b'), "freed");
+  EXPECT_EQ(leave('b'), "released");
   expect_free("a");
 }
 
@@ -42,7 +42,7 @@ TEST_F(RedisReadersQueue, AllWhoLeadAreLetInByOneRelease) {
   for (const char each : {'a', 'b', 'c'}) ASSERT_EQ(read(each), "queued");
   ASSERT_EQ(acquire('y'), "queued");
   ASSERT_EQ(read('d'), "queued");
-  EXPECT_EQ(release(), "freed");
+  EXPECT_EQ(release(), "released");
   for (const char each : {'a', 'b', 'c'}) EXPECT_EQ(hear(hears), said('G', each));
   EXPECT_FALSE(hears.receive(100ms));
   EXPECT_EQ(readers(), 3);
@@ -51,7 +51,7 @@ TEST_F(RedisReadersQueue, AllWhoLeadAreLetInByOneRelease) {
   EXPECT_LT(number_of('b'), number_of('c'));
   EXPECT_EQ(waiting("a"), 2U);
   for (const char each : {'a', 'b', 'c'}) EXPECT_EQ(prolong(each), 2) << "y is kept out";
-  for (const char each : {'b', 'a', 'c'}) EXPECT_EQ(leave(each), "freed");
+  for (const char each : {'b', 'a', 'c'}) EXPECT_EQ(leave(each), "released");
   EXPECT_EQ(hear(hears), said('G', 'y'));
   EXPECT_GT(number(), number_of('c'));
 }
@@ -62,7 +62,7 @@ TEST_F(RedisReadersQueue, WhoIsLetInHasAProvisionalLease) {
   ASSERT_EQ(acquire('x'), "granted");
   ASSERT_EQ(read('a'), "queued");
   ASSERT_EQ(read('b', {.lease = 700}), "queued");
-  ASSERT_EQ(release(), "freed");
+  ASSERT_EQ(release(), "released");
   const auto now = static_cast<std::int64_t>(number());
   EXPECT_LE(end_of('a'), now + 2'000'000);
   EXPECT_LE(end_of('b'), now + 700'000);
@@ -116,7 +116,7 @@ TEST_F(RedisReadersQueue, AWriterThatIsTakenAwayLetsInAllWhoLead) {
   ASSERT_EQ(acquire('x'), "granted");
   ASSERT_EQ(read('a'), "queued");
   ASSERT_EQ(read('b'), "queued");
-  EXPECT_EQ(force_holder(), "freed");
+  EXPECT_EQ(force_holder(), "released");
   EXPECT_EQ(hear(hears), said('G', 'a'));
   EXPECT_EQ(hear(hears), said('G', 'b'));
 }
@@ -126,7 +126,7 @@ TEST_F(RedisReadersQueue, WhoHasNoInboxJustNowKeepsItsPlace) {
   ASSERT_EQ(acquire('x'), "granted");
   ASSERT_EQ(read('a'), "queued");
   ASSERT_EQ(read('b'), "queued");
-  ASSERT_EQ(release(), "freed");
+  ASSERT_EQ(release(), "released");
   EXPECT_EQ(hear(hears), said('G', 'b'));
   EXPECT_EQ(waiting("a"), 1U);
   EXPECT_TRUE(reads('a'));
@@ -164,7 +164,7 @@ TEST_F(RedisReadersQueue, MoreThanOneScriptMayLetInAreLetInOneScriptAfterTheOthe
   for (const RedisAnswer& answer : call_all(redis::scripts::acquire, come)) {
     ASSERT_EQ(word_of(answer), "queued");
   }
-  ASSERT_EQ(release(), "freed");
+  ASSERT_EQ(release(), "released");
   std::set<std::string> in;
   while (in.size() < many) {
     const std::optional<std::string> told = hear(hears);
@@ -185,7 +185,7 @@ TEST_F(RedisReadersQueue, AnUnfairReaderTakesWhatIsFreeAndLetsInWhoLeads) {
   ASSERT_EQ(acquire('x', {.order = 'u'}), "granted");
   ASSERT_EQ(read('a', unfair), "queued");
   ASSERT_EQ(acquire('y', {.order = 'u'}), "queued");
-  ASSERT_EQ(release('u'), "freed");
+  ASSERT_EQ(release('u'), "released");
   EXPECT_EQ(hear(hears), said('L', 'a'));
   EXPECT_EQ(read('b', unfair), "granted");
   EXPECT_EQ(hear(hears), said('G', 'a'));
@@ -197,14 +197,14 @@ TEST_F(RedisReadersQueue, WhoNeedsRedissonsKeyTakesTurnsWithReaders) {
   RedisTalk hears = listen("abx");
   ASSERT_EQ(acquire_keyed('x'), "granted");
   ASSERT_EQ(read('a'), "queued");
-  ASSERT_EQ(release('r'), "freed");
+  ASSERT_EQ(release('r'), "released");
   EXPECT_EQ(hear(hears), said('G', 'a'));
   EXPECT_EQ(server().talk().command({"EXISTS", "a"}).integer, 0)
       << "it writes no key of Redisson's";
   EXPECT_EQ(acquire('y', {.waits = false, .keyed = true}), "busy");
   EXPECT_EQ(acquire_keyed('x'), "queued");
   EXPECT_EQ(read('b'), "queued");
-  EXPECT_EQ(leave('a'), "freed");
+  EXPECT_EQ(leave('a'), "released");
   EXPECT_EQ(hear(hears), said('L', 'x')) << "its own script has to write that key";
   EXPECT_EQ(read('b'), "queued");
   EXPECT_EQ(acquire_keyed('x'), "granted");
@@ -236,7 +236,7 @@ TEST_F(RedisReadersQueue, WithoutMemoryReadersAreRenewedAndLetInButNoneComes) {
   ASSERT_EQ(read('a'), "queued");
   ASSERT_EQ(read('b'), "queued");
   server().talk().expect_ok({"CONFIG", "SET", "maxmemory", "1"});
-  EXPECT_EQ(release(), "freed");
+  EXPECT_EQ(release(), "released");
   EXPECT_EQ(hear(hears), said('G', 'a'));
   EXPECT_EQ(hear(hears), said('G', 'b'));
   EXPECT_EQ(prolong('a'), 1);
@@ -244,8 +244,8 @@ TEST_F(RedisReadersQueue, WithoutMemoryReadersAreRenewedAndLetInButNoneComes) {
       command("EVAL", std::string(redis::scripts::acquire.text), reading(attempt('c'), {})));
   EXPECT_THAT(refused.text, HasSubstr("OOM"));
   EXPECT_EQ(readers(), 2);
-  EXPECT_EQ(leave('a'), "freed");
-  EXPECT_EQ(leave('b'), "freed");
+  EXPECT_EQ(leave('a'), "released");
+  EXPECT_EQ(leave('b'), "released");
   server().talk().expect_ok({"CONFIG", "SET", "maxmemory", "0"});
   expect_free("a");
 }

@@ -68,7 +68,7 @@ TEST_F(RedisRedisson, LosesItsHoldByForce) {
   RedisTalk inbox = listen("b");
   theirs();
   ASSERT_EQ(take('b'), "queued");
-  EXPECT_EQ(force_holder(), "freed");
+  EXPECT_EQ(force_holder(), "released");
   EXPECT_THAT(their_fields(), Not(HasSubstr("5e1f0000")));
   EXPECT_TRUE(owns('b')) << "the next of our queue";
   EXPECT_TRUE(inbox.receive(patience));
@@ -79,10 +79,10 @@ TEST_F(RedisRedisson, LosesItsHoldByForce) {
 TEST_F(RedisRedisson, KeepsAHoldThatCameAfterTheOneThatAReleaseByForceIsAbout) {
   ASSERT_EQ(take('a'), "granted");
   const std::string ours = std::to_string(number());
-  ASSERT_EQ(release('r'), "freed");
+  ASSERT_EQ(release('r'), "released");
   theirs();
   const auto end = [&](const std::string& which) { return RedisScriptTest::force(which, true); };
-  EXPECT_EQ(end(ours), "none") << "said of ours";
+  EXPECT_EQ(end(ours), "not_held") << "said of ours";
   EXPECT_THAT(their_fields(), HasSubstr("5e1f0000"));
   const redis::Answer found = look(true);
   EXPECT_EQ(found.holding.label, "redisson 5e1f0000-0000-4000-8000-100000000001:1");
@@ -90,13 +90,13 @@ TEST_F(RedisRedisson, KeepsAHoldThatCameAfterTheOneThatAReleaseByForceIsAbout) {
   EXPECT_EQ(its, "-" + ours + " 5e1f0000-0000-4000-8000-100000000001:1");
   server().talk().expect_ok({"DEL", "a"});
   theirs("5e1f0000-0000-4000-8000-100000000002:1");
-  EXPECT_EQ(end(its), "none") << "another one of theirs has come in between";
+  EXPECT_EQ(end(its), "not_held") << "another one of theirs has come in between";
   EXPECT_THAT(their_fields(), HasSubstr("5e1f0000"));
   server().talk().expect_ok({"DEL", "a"});
   theirs();
-  EXPECT_EQ(end(its), "freed");
+  EXPECT_EQ(end(its), "released");
   theirs();
-  EXPECT_EQ(end(its), "none") << "sent again, or late";
+  EXPECT_EQ(end(its), "not_held") << "sent again, or late";
   EXPECT_THAT(their_fields(), HasSubstr("5e1f0000"));
 }
 
@@ -114,17 +114,17 @@ TEST_F(RedisRedisson, HoldsForLongerThanTheHashLivesAndTheQueueKeepsItsOrder) {
   EXPECT_EQ(acquire('b', ask), "queued");
   EXPECT_EQ(acquire('a', ask), "queued");
   const RedisTalk inbox = listen("ab");
-  EXPECT_EQ(force_holder(), "freed");
+  EXPECT_EQ(force_holder(), "released");
   EXPECT_TRUE(owns('a'));
 }
 
 TEST_F(RedisRedisson, HearsOfAReleaseByForce) {
   RedisTalk waits = java();
   theirs();
-  EXPECT_EQ(force_holder(), "freed");
+  EXPECT_EQ(force_holder(), "released");
   EXPECT_TRUE(waits.receive(patience)) << "of their hold";
   ASSERT_EQ(take('a'), "granted");
-  EXPECT_EQ(force_holder(), "freed");
+  EXPECT_EQ(force_holder(), "released");
   EXPECT_EQ(server().talk().command({"EXISTS", "a"}).integer, 0);
   EXPECT_TRUE(waits.receive(patience)) << "of ours";
 }
@@ -137,11 +137,11 @@ TEST_F(RedisRedisson, HasItsTurnEachSixteenthReleaseWithoutListening) {
   for (int i = 1; i < 16; ++i) {
     const char next = i % 2 == 1 ? 'b' : 'a';
     ASSERT_EQ(take(next), "queued");
-    ASSERT_EQ(release('r'), "freed");
+    ASSERT_EQ(release('r'), "released");
     EXPECT_TRUE(owns(next)) << i;
   }
   ASSERT_EQ(take('a'), "queued");
-  ASSERT_EQ(release('r'), "freed");
+  ASSERT_EQ(release('r'), "released");
   EXPECT_EQ(server().talk().command({"EXISTS", "a"}).integer, 0);
   EXPECT_FALSE(is_held("a"));
 }
@@ -171,7 +171,7 @@ TEST_F(RedisRedisson, HasTheLockKeptForThoseWhoListen) {
     return microseconds(answers.at(5)) - microseconds(answers.at(0)) < well_within;
   };
   ASSERT_TRUE(eventually(at_one_moment));
-  EXPECT_EQ(word_of(answers.at(1)), "freed");
+  EXPECT_EQ(word_of(answers.at(1)), "released");
   EXPECT_EQ(word_of(answers.at(2)), "queued");
   EXPECT_EQ(word_of(answers.at(3)), "busy") << "nor who does not wait";
   EXPECT_EQ(answers.at(4).integer, 0);
@@ -185,11 +185,11 @@ TEST_F(RedisRedisson, HasItKeptForAMomentOnly) {
   const RedisTalk inboxes_of = listen("b");
   ASSERT_EQ(take('a'), "granted");
   ASSERT_EQ(take('b'), "queued");
-  ASSERT_EQ(release('r'), "freed");
+  ASSERT_EQ(release('r'), "released");
   EXPECT_TRUE(eventually([&] { return take('b') == "granted"; }, 1s));
   // However far the server's clock is set back: a later end than a moment from now is no end.
-  ASSERT_EQ(release('r'), "freed");
-  set("kept", std::to_string(ahead));
+  ASSERT_EQ(release('r'), "released");
+  set("reserved_until", std::to_string(ahead));
   EXPECT_EQ(take('a'), "granted");
 }
 
@@ -200,7 +200,7 @@ TEST_F(RedisRedisson, IsNotTakenForOneOfOurs) {
   ASSERT_EQ(take('a'), "granted");
   ASSERT_EQ(take('b'), "queued");
   ASSERT_EQ(acquire('b', {.keyed = true, .hears = true}), "queued");
-  ASSERT_EQ(release('r'), "freed");
+  ASSERT_EQ(release('r'), "released");
   EXPECT_TRUE(holds('b'));
 }
 
@@ -211,7 +211,7 @@ TEST_F(RedisRedisson, IsNotTakenForOneOfOursWhoIsNotTheFirst) {
   ASSERT_EQ(take('a'), "granted");
   ASSERT_EQ(take('b'), "queued");
   ASSERT_EQ(acquire('c', {.keyed = true, .hears = true}), "queued");
-  ASSERT_EQ(release('r'), "freed");
+  ASSERT_EQ(release('r'), "released");
   EXPECT_TRUE(holds('b'));
 }
 
@@ -253,7 +253,7 @@ TEST_F(RedisRedisson, HasTheNextOfOursToldWhereTheFirstLeaves) {
     return microseconds(answers.at(3)) - microseconds(answers.at(0)) < well_within;
   };
   ASSERT_TRUE(eventually(at_one_moment));
-  EXPECT_EQ(word_of(answers.at(1)), "freed");
+  EXPECT_EQ(word_of(answers.at(1)), "released");
   EXPECT_EQ(word_of(answers.at(2)), "busy");
   expect_told("while it is kept for them");
 }
@@ -334,7 +334,7 @@ TEST_F(RedisRedisson, ATryThatFailsNamesTheHolder) {
   };
   // Of a key that is free now, one with a number.
   ASSERT_EQ(take('a'), "granted");
-  ASSERT_EQ(release('r'), "freed");
+  ASSERT_EQ(release('r'), "released");
   theirs();
   expect_answer(true, 0, number(), 0, "redisson");
   server().talk().expect_ok({"PERSIST", "a"});

@@ -31,7 +31,7 @@ class RedisReplicas : public RedisSentinelTest {
   [[nodiscard]] std::string grant_at(std::size_t server, const std::string& name) {
     return servers()[server]
         .talk()
-        .command({"HGET", redis::lock_key("mortise:", name), "number"})
+        .command({"HGET", redis::lock_key("mortise:", name), test::stored_field("grant")})
         .text;
   }
   /// The replica loses its master, and does not get it back: what is written now is there alone.

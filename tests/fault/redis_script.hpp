@@ -7,6 +7,7 @@
 #include "fault/redis_fixture.hpp"
 #include "redis/answer.hpp"
 #include "redis/reply.hpp"
+#include "support/redis_fields.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -87,12 +88,17 @@ class RedisScriptTest : public RedisTest {
     EXPECT_TRUE(its) << answer.words();
     return its.value_or(redis::Answer());
   }
+  /// @param order the first letter of the word
+  [[nodiscard]] static std::string word_of_order(char order) {
+    return order == 'f' ? "fair" : order == 'u' ? "unfair" : "redisson";
+  }
   /// @param kind as acquire.lua lists it
   [[nodiscard]] static RedisTalk::Command asking(const std::string& who, const Ask& ask, char kind,
                                                  const std::string& label = "label") {
     const char order = ask.keyed ? 'r' : ask.order;
-    const std::string flags{ask.keyed ? 'x' : kind, order, ask.waits ? '1' : '0',
-                            ask.hears ? '1' : '0'};
+    std::string flags{ask.keyed ? 'x' : kind};
+    flags += " " + word_of_order(order) + (ask.waits ? " wait" : " try");
+    if (ask.hears) flags += " listening";
     return {who,
             ask.void_after,
             std::to_string(ask.lease),
@@ -114,7 +120,8 @@ class RedisScriptTest : public RedisTest {
   }
   [[nodiscard]] static RedisTalk::Command releasing(const Held& hold, char order = 'f',
                                                     bool heard = false) {
-    return {hold.attempt, hold.number, life_of_next, {order, heard ? '1' : '0'}};
+    return {hold.attempt, hold.number, life_of_next,
+            word_of_order(order) + (heard ? " listening" : "")};
   }
   std::string release_of(const Held& hold, char order = 'f') {
     return word_of(call(redis::scripts::release, releasing(hold, order), order == 'r'));
@@ -125,8 +132,8 @@ class RedisScriptTest : public RedisTest {
   long long renew(const Held& hold, std::int64_t lease = 30'000, bool keyed = false,
                   std::int64_t remembered = hour) {
     const RedisAnswer answer = call(redis::scripts::renew,
-                                    {std::to_string(remembered), keyed ? "2" : "1", hold.attempt,
-                                     hold.number, std::to_string(lease)},
+                                    {keyed ? "redisson" : "", hold.attempt, hold.number,
+                                     std::to_string(lease), std::to_string(lease + remembered)},
                                     keyed);
     return answer.items.at(2).integer;
   }
@@ -145,14 +152,14 @@ class RedisScriptTest : public RedisTest {
   }
 
   [[nodiscard]] std::string get(const std::string& which) {
-    return server().talk().command({"HGET", at_, which}).text;
+    return server().talk().command({"HGET", at_, test::stored_field(which)}).text;
   }
-  [[nodiscard]] Held hold() { return {get("owner"), get("number")}; }
+  [[nodiscard]] Held hold() { return {get("owner"), get("grant")}; }
   [[nodiscard]] bool has(const std::string& which) {
-    return server().talk().command({"HEXISTS", at_, which}).integer == 1;
+    return server().talk().command({"HEXISTS", at_, test::stored_field(which)}).integer == 1;
   }
   void set(const std::string& which, const std::string& value) {
-    server().talk().expect_ok({"HSET", at_, which, value});
+    server().talk().expect_ok({"HSET", at_, test::stored_field(which), value});
   }
   /// @return the server's clock, in us.
   [[nodiscard]] std::int64_t server_time() {
@@ -168,14 +175,14 @@ class RedisScriptTest : public RedisTest {
   }
   [[nodiscard]] bool owns(char client) { return get("owner") == attempt(client); }
   /// By what is written, since each script may give a lock that has lapsed to a waiter.
-  [[nodiscard]] bool holds(char client) { return owns(client) && has("ms"); }
+  [[nodiscard]] bool holds(char client) { return owns(client) && has("lease"); }
   [[nodiscard]] std::uint64_t number() {
-    const std::string text = get("number");
+    const std::string text = get("grant");
     return text.empty() ? 0 : std::stoull(text);
   }
   /// @return when the lease ends, in us of the server's clock; 0 = it was freed.
   [[nodiscard]] std::int64_t end() {
-    const std::string text = get("ms");
+    const std::string text = get("lease");
     return text.empty() ? 0 : static_cast<std::int64_t>(number()) + std::stoll(text) * 1'000;
   }
   /// @return whether the hold's lease is that long, in ms, from its grant on.
@@ -198,10 +205,10 @@ class RedisScriptTest : public RedisTest {
   /// The lock was taken by this client when the server's clock was far ahead.
   void set_ahead(char client) {
     set("owner", attempt(client));
-    set("number", std::to_string(ahead));
+    set("grant", std::to_string(ahead));
   }
   /// The lease of the hold has run out.
-  void lapse() { set("ms", "-" + std::to_string(number() / 1'000)); }
+  void lapse() { set("lease", "-" + std::to_string(number() / 1'000)); }
   /// @return the inboxes of these clients, open.
   [[nodiscard]] RedisTalk listen(std::string_view clients) {
     RedisTalk talk = server().talk();

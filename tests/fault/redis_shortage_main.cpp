@@ -32,7 +32,8 @@ bool grant_is_nobodys(RedisTalk& talk, const std::string& url, ShortageRound rou
   const auto first = user.take(user.name("first"));
   const auto wanted = user.ask(user.name("wanted"));
   user.host.lose_answers();
-  if (talk.command({"HGET", "mortise:{" + user.name("wanted") + "}", "owner"}).is_nil()) {
+  if (talk.command({"HGET", "mortise:{" + user.name("wanted") + "}", test::stored_field("owner")})
+          .is_nil()) {
     user.fail("nothing is granted");
   }
   refuse_clients(talk, true);

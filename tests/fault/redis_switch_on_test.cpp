@@ -36,13 +36,13 @@ TEST_F(RedisSwitchOn, AHoldWithoutTheKeyIsNotTakenForTheOneBeforeIt) {
     if (lapses) {
       lapse();
     } else {
-      ASSERT_EQ(release('r'), "freed");
+      ASSERT_EQ(release('r'), "released");
     }
     ASSERT_EQ(acquire('b'), "granted");
     server().talk().command({"DEL", "a"});
     EXPECT_EQ(acquire('c', {.waits = false, .keyed = true}), "busy") << lapses;
     EXPECT_TRUE(owns('b'));
-    ASSERT_EQ(release(), "freed");
+    ASSERT_EQ(release(), "released");
   }
 }
 
@@ -51,7 +51,7 @@ TEST_F(RedisSwitchOn, WhoNeedsTheKeyIsNotHandedALockWithoutIt) {
   ASSERT_EQ(acquire('a'), "granted");
   ASSERT_EQ(acquire_keyed('b'), "queued");
   ASSERT_EQ(acquire('c'), "queued");
-  ASSERT_EQ(release(), "freed");
+  ASSERT_EQ(release(), "released");
   EXPECT_FALSE(is_held("a"));
   const auto told = inbox.receive(patience);
   ASSERT_TRUE(told);
@@ -65,7 +65,7 @@ TEST_F(RedisSwitchOn, WhoDoesNotRenewTheKeyIsHandedALockWithoutIt) {
   const RedisTalk inbox = listen("bc");
   ASSERT_EQ(acquire_keyed('a'), "granted");
   ASSERT_EQ(acquire('b'), "queued");
-  ASSERT_EQ(release('r'), "freed");
+  ASSERT_EQ(release('r'), "released");
   ASSERT_TRUE(holds('b'));
   EXPECT_THAT(key_of(), Not(HasSubstr(attempt('b')))) << "it would end before the hold does";
   EXPECT_EQ(acquire('c', {.waits = false, .keyed = true}), "busy");

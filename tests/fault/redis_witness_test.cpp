@@ -50,7 +50,9 @@ class RedisWitness : public ::testing::Test {
     return Client(proxy_->url() + "?replicas=1", std::move(options));
   }
   [[nodiscard]] std::string field(const std::string& name, const std::string& which) {
-    return master_->talk().command({"HGET", redis::lock_key("mortise:", name), which}).text;
+    return master_->talk()
+        .command({"HGET", redis::lock_key("mortise:", name), test::stored_field(which)})
+        .text;
   }
   [[nodiscard]] bool waits(const std::string& name) {
     const std::string queue = redis::lock_key("mortise:", name) + ":queue";

@@ -45,14 +45,14 @@ class RedlockFencing : public RedlockTest {
   }
   /// Another attempt, that came no further, was given this number there.
   void raise_number(std::size_t server, const std::string& name, std::uint64_t number) {
-    servers()[server].talk().expect_ok({"HSET", key(name), "last", std::to_string(number)});
+    servers()[server].talk().expect_ok({"HSET", key(name), "max_grant", std::to_string(number)});
   }
   /// @return the greatest that it knows.
   [[nodiscard]] std::uint64_t number_at(std::size_t server, const std::string& name) {
     const auto number_in = [&](const char* which) {
       return std::stoull("0" + field(server, name, which));
     };
-    return std::max<std::uint64_t>(number_in("number"), number_in("last"));
+    return std::max<std::uint64_t>(number_in("grant"), number_in("max_grant"));
   }
   /// A client that cannot reach these two of five.
   [[nodiscard]] Client client_without(std::size_t one, std::size_t other) {

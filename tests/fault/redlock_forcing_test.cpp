@@ -75,7 +75,7 @@ TEST_F(RedlockForcing, WhatItsClientHadOnItsWayBringsNoVoteBack) {
   ASSERT_TRUE(lock.try_lock_for(patience));
   ASSERT_TRUE(eventually([&] { return holds("a") == 5; }));
   const std::string owner = field(0, "a", "owner");
-  const std::string number = field(0, "a", "number");
+  const std::string number = field(0, "a", "grant");
   // It returns with a majority. The others hear of it later, from a client that stays.
   Client other = ready_client();
   ASSERT_EQ(other.force_release("a", {.wait = patience}).size(), 1U);

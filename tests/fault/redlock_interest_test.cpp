@@ -28,7 +28,7 @@ class RedlockInterest : public RedlockScriptTest {
   /// It was heard of then. @param time of the server's clock, in us
   void heard_at(char client, std::uint64_t time) {
     server().talk().expect_ok(
-        {"ZADD", key("a") + ":heard", std::to_string(time), "w" + attempt(client)});
+        {"ZADD", key("a") + ":contacts", std::to_string(time), "w" + attempt(client)});
   }
   /// Nothing was heard of it for a long time.
   void silence(char client) { heard_at(client, 1'000'000); }
@@ -43,17 +43,17 @@ TEST_F(RedlockInterest, IsToldOnceAndInTheOrderOfArrival) {
   ASSERT_EQ(vote('a'), granted(proposal));
   ASSERT_NO_FATAL_FAILURE(interest("bcdb"));
   EXPECT_EQ(interested(), "bcd");
-  EXPECT_EQ(undo('a'), "freed");
+  EXPECT_EQ(undo('a'), "released");
   EXPECT_TRUE(hears(inboxes_of, 'b'));
   EXPECT_FALSE(inboxes_of.receive(soon)) << "one of them";
   EXPECT_EQ(interested(), "bcd");
-  EXPECT_EQ(undo('a'), "before");
+  EXPECT_EQ(undo('a'), "released_before");
   EXPECT_TRUE(hears(inboxes_of, 'c')) << "the first may have died since it was told";
   EXPECT_EQ(vote('b', {.manner = "10", .number = proposal + 1}), granted(proposal + 1));
   EXPECT_EQ(interested(), "cd");
   EXPECT_TRUE(is_busy(vote('c', {.manner = "10"})));
   EXPECT_EQ(interested(), "dc") << "it came too late";
-  EXPECT_EQ(undo('b'), "freed");
+  EXPECT_EQ(undo('b'), "released");
   EXPECT_TRUE(hears(inboxes_of, 'd'));
 }
 
@@ -61,8 +61,8 @@ TEST_F(RedlockInterest, OfTheFutureIsOver) {
   ASSERT_EQ(vote('a'), granted(proposal));
   ASSERT_NO_FATAL_FAILURE(interest("bc"));
   heard_at('b', ahead);
-  EXPECT_EQ(undo('c'), "none");
-  EXPECT_EQ(undo('a'), "freed");
+  EXPECT_EQ(undo('c'), "not_held");
+  EXPECT_EQ(undo('a'), "released");
   EXPECT_EQ(interested(), "") << "the clock was set back, and nobody knows when it was heard of";
 }
 
@@ -71,11 +71,11 @@ TEST_F(RedlockInterest, OfWhoCanNotBeToldOrIsSilentIsPassedOver) {
   ASSERT_EQ(vote('a'), granted(proposal));
   ASSERT_NO_FATAL_FAILURE(interest("bcd"));
   silence('c');
-  EXPECT_EQ(undo('a'), "freed");
+  EXPECT_EQ(undo('a'), "released");
   EXPECT_TRUE(hears(inboxes_of, 'd'));
   EXPECT_EQ(interested(), "d");
   EXPECT_EQ(vote('d', {.number = proposal + 1}), granted(proposal + 1));
-  EXPECT_FALSE(has("crowd")) << "the plain way is closed";
+  EXPECT_FALSE(has("has_others")) << "the plain way is closed";
 }
 
 TEST_F(RedlockInterest, IsRefreshedByAsking) {
@@ -84,7 +84,7 @@ TEST_F(RedlockInterest, IsRefreshedByAsking) {
   ASSERT_NO_FATAL_FAILURE(interest("b"));
   silence('b');
   ASSERT_NO_FATAL_FAILURE(interest("b"));
-  EXPECT_EQ(undo('a'), "freed");
+  EXPECT_EQ(undo('a'), "released");
   EXPECT_TRUE(hears(inboxes_of, 'b'));
   EXPECT_EQ(interested(), "b");
 }
@@ -114,7 +114,7 @@ TEST_F(RedlockInterest, EndsWithAVoteAndWithLeaving) {
   RedisTalk inboxes_of = listen("bcd");
   ASSERT_EQ(vote('a'), granted(proposal));
   ASSERT_NO_FATAL_FAILURE(interest("bcd"));
-  EXPECT_EQ(undo('c'), "none") << "it leaves, and has no vote";
+  EXPECT_EQ(undo('c'), "not_held") << "it leaves, and has no vote";
   EXPECT_EQ(interested(), "bd");
   EXPECT_FALSE(inboxes_of.receive(soon)) << "it is still held";
   lapse();
@@ -127,15 +127,15 @@ TEST_F(RedlockInterest, StaysWhereARoundIsTakenBack) {
   RedisTalk inboxes_of = listen("bc");
   ASSERT_EQ(vote('a'), granted(proposal));
   ASSERT_NO_FATAL_FAILURE(interest("bc"));
-  EXPECT_EQ(undo('b', false), "none");
+  EXPECT_EQ(undo('b', false), "not_held");
   EXPECT_EQ(interested(), "bc");
-  EXPECT_EQ(undo('a'), "freed");
+  EXPECT_EQ(undo('a'), "released");
   EXPECT_TRUE(hears(inboxes_of, 'b'));
-  EXPECT_EQ(undo('b', false), "none") << "nothing was freed that another one has to hear of";
+  EXPECT_EQ(undo('b', false), "not_held") << "nothing was freed that another one has to hear of";
   EXPECT_FALSE(inboxes_of.receive(soon));
   EXPECT_EQ(interested(), "bc");
   ASSERT_EQ(vote('b', {.manner = "10", .number = proposal + 1}), granted(proposal + 1));
-  EXPECT_EQ(undo('b', false), "freed");
+  EXPECT_EQ(undo('b', false), "released");
   EXPECT_TRUE(hears(inboxes_of, 'c'));
 }
 
@@ -143,7 +143,7 @@ TEST_F(RedlockInterest, OfOthersIsRespectedByThePolite) {
   RedisTalk inboxes_of = listen("bcd");
   ASSERT_EQ(vote('a'), granted(proposal));
   ASSERT_NO_FATAL_FAILURE(interest("bcd"));
-  EXPECT_EQ(undo('a'), "freed");
+  EXPECT_EQ(undo('a'), "released");
   EXPECT_TRUE(is_busy(vote('c', {.manner = "11", .number = proposal + 1})));
   EXPECT_EQ(vote('c', {.manner = "10"}), granted(proposal + 1)) << "whom nothing is asked of";
   lapse();
@@ -156,24 +156,24 @@ TEST_F(RedlockInterest, OfOthersIsRespectedByThePolite) {
 // An administrator may delete any key by hand. The vote goes on, or is as that of a server that
 // lost it; and waiters are noted again as they ask.
 TEST_F(RedlockInterest, EndsNothingIfOneKeyIsDeleted) {
-  const std::string suffixes[] = {"", ":queue", ":heard", ":readers", ":notes", ":forced"};
+  const std::string suffixes[] = {"", ":queue", ":contacts", ":readers", ":reader_info", ":forced"};
   for (const std::string& deleted : suffixes) {
     server().talk().expect_ok({"FLUSHALL"});
     ASSERT_TRUE(share('r', {}).starts_with("vote")) << deleted;
     ASSERT_TRUE(is_busy(vote('w', {.manner = "10"}))) << deleted;
     ASSERT_TRUE(is_busy(share('b', {.manner = "10"}))) << deleted;
-    ASSERT_EQ(release(attempt('x'), "", true, 9, "60000"), "none") << deleted;
+    ASSERT_EQ(release(attempt('x'), "", true, 9, "60000"), "not_held") << deleted;
     server().talk().expect_ok({"DEL", key("a") + deleted});
     static_cast<void>(inspect("who"));
     static_cast<void>(renew('r', proposal));
     EXPECT_TRUE(share('r', {.manner = "hold", .step = 9}).starts_with("vote")) << deleted;
     EXPECT_EQ(renew('r', proposal).substr(0, 1) == "-", false) << deleted;
     EXPECT_TRUE(is_busy(vote('w', {.manner = "10", .step = 2}))) << deleted;
-    EXPECT_TRUE(undo('r', true, 10).starts_with("freed")) << deleted;
+    EXPECT_TRUE(undo('r', true, 10).starts_with("released")) << deleted;
     const std::string number = vote('w', {.manner = "10", .step = 3, .number = proposal + 9});
     EXPECT_TRUE(number.starts_with("vote")) << deleted << ": " << number;
     EXPECT_TRUE(is_busy(share('b', {.manner = "10", .step = 2}))) << deleted;
-    EXPECT_EQ(undo('w', true, 9), "freed") << deleted;
+    EXPECT_EQ(undo('w', true, 9), "released") << deleted;
     EXPECT_TRUE(share('b', {.manner = "10", .step = 3}).starts_with("vote")) << deleted;
   }
 }

@@ -179,7 +179,7 @@ TEST_F(RedlockRelock, AVoteOfALostRoundThatComesLateIsTakenBackWithTheHold) {
   poll(50ms);
   ASSERT_EQ(vote(0, std::string(redis::AttemptText(mine).view())), "vote") << "it comes late";
   for (const std::size_t i : {1U, 2U, 3U}) {
-    ASSERT_EQ(run(i, redlock::scripts::release, {other, "", "1", "1", ""}), "freed");
+    ASSERT_EQ(run(i, redlock::scripts::release, {other, "", "1", "1", ""}), "released");
   }
   backend_->acquire(held);
   ASSERT_TRUE(completes(*held));

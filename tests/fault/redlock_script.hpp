@@ -31,7 +31,7 @@ class RedlockScriptTest : public RedisScriptTest {
   std::string run(const redis::Script& script, const RedisTalk::Command& words) {
     return run(script, words, at_);
   }
-  /// @return "vote <number>", "busy ...", "void" or "refused".
+  /// @return "vote <number>", "busy ...", "too_late" or "refused".
   std::string vote(char client, const Vote& ask) {
     return run(redlock::scripts::acquire, words_of(client, ask, "label"));
   }
@@ -72,8 +72,18 @@ class RedlockScriptTest : public RedisScriptTest {
     return run(redlock::scripts::inspect, {what});
   }
 
+  // The fields of a vote have their own names.
+  [[nodiscard]] std::string get(const std::string& which) {
+    return server().talk().command({"HGET", at_, which}).text;
+  }
+  [[nodiscard]] bool has(const std::string& which) {
+    return server().talk().command({"HEXISTS", at_, which}).integer == 1;
+  }
+  void set(const std::string& which, const std::string& value) {
+    server().talk().expect_ok({"HSET", at_, which, value});
+  }
   [[nodiscard]] bool owns(char client) { return get("owner") == attempt(client); }
-  [[nodiscard]] std::uint64_t number() { return std::stoull("0" + get("number")); }
+  [[nodiscard]] std::uint64_t number() { return std::stoull("0" + get("grant")); }
   void lapse() { set("ends", "1000000"); }
   void age() { server().talk().expect_ok({"PEXPIRE", key("a"), "60000"}); }
   [[nodiscard]] static std::string granted(std::uint64_t number) {

@@ -22,7 +22,7 @@ class RedlockSharing : public RedlockTest {
         servers()[server].talk().expect_ok({"ZCARD", key("a") + ":readers"}).integer);
   }
   void raise_number(std::size_t server, std::uint64_t number) {
-    servers()[server].talk().expect_ok({"HSET", key("a"), "last", std::to_string(number)});
+    servers()[server].talk().expect_ok({"HSET", key("a"), "max_grant", std::to_string(number)});
   }
 };
 

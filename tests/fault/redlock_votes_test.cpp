@@ -22,11 +22,11 @@ class RedlockVotes : public RedlockScriptTest {
 // Promise: S2
 TEST_F(RedlockVotes, HaveNumbersThatGrowAboveEveryProposal) {
   EXPECT_EQ(vote('a'), granted(proposal));
-  EXPECT_EQ(undo('a'), "freed");
+  EXPECT_EQ(undo('a'), "released");
   EXPECT_EQ(vote('b'), granted(proposal + 1)) << "the same proposal";
-  EXPECT_EQ(undo('b'), "freed");
+  EXPECT_EQ(undo('b'), "released");
   EXPECT_EQ(vote('c', {.number = 9}), granted(proposal + 2)) << "of a clock in 1970";
-  EXPECT_EQ(undo('c'), "freed");
+  EXPECT_EQ(undo('c'), "released");
   EXPECT_EQ(vote('d', {.number = proposal + 100}), granted(proposal + 100));
 }
 
@@ -36,7 +36,7 @@ TEST_F(RedlockVotes, HaveNumbersThatGrowAboveThoseThatWereSettledLower) {
   EXPECT_EQ(settle('a', proposal), "higher");
   EXPECT_EQ(vote('a'), granted(proposal + 50)) << "asked again";
   EXPECT_EQ(settle('a', proposal), "higher");
-  EXPECT_EQ(undo('a'), "freed");
+  EXPECT_EQ(undo('a'), "released");
   EXPECT_EQ(vote('b', {.number = proposal + 20}), granted(proposal + 51));
   EXPECT_EQ(settle('b', proposal + 60), granted(proposal + 60));
   EXPECT_EQ(number(), proposal + 60);
@@ -51,9 +51,9 @@ TEST_F(RedlockVotes, ThatAreSettledAboveAllNeedNoOtherNumber) {
 
 TEST_F(RedlockVotes, AreSettledByTheirOwnerWhileTheyStand) {
   ASSERT_EQ(vote('a'), granted(proposal));
-  EXPECT_EQ(settle('b', proposal + 10), "none");
+  EXPECT_EQ(settle('b', proposal + 10), "not_held");
   lapse();
-  EXPECT_EQ(settle('a', proposal + 10), "none") << "a witness that may vote for others";
+  EXPECT_EQ(settle('a', proposal + 10), "not_held") << "a witness that may vote for others";
   EXPECT_EQ(number(), proposal);
 }
 
@@ -61,17 +61,17 @@ TEST_F(RedlockVotes, ThatAreTakenAgainKeepWhatTheServerGave) {
   ASSERT_EQ(vote('b', {.number = proposal + 50}), granted(proposal + 50));
   EXPECT_TRUE(is_busy(relock('a', proposal))) << "of a server that has voted";
   EXPECT_TRUE(holds('b'));
-  ASSERT_EQ(undo('b'), "freed");
+  ASSERT_EQ(undo('b'), "released");
   EXPECT_EQ(relock('a', proposal), granted(proposal));
   EXPECT_TRUE(holds('a'));
-  EXPECT_EQ(undo('a'), "freed");
+  EXPECT_EQ(undo('a'), "released");
   EXPECT_EQ(vote('c'), granted(proposal + 51));
 }
 
 TEST_F(RedlockVotes, ThatAreTakenAgainAboveAllNeedNoOtherNumber) {
   ASSERT_EQ(vote('b', {.number = proposal + 50}), granted(proposal + 50));
   EXPECT_EQ(settle('b', proposal), "higher");
-  EXPECT_EQ(undo('b'), "freed");
+  EXPECT_EQ(undo('b'), "released");
   EXPECT_EQ(relock('a', proposal + 60), granted(proposal + 60));
   EXPECT_EQ(number(), proposal + 60);
 }
@@ -89,48 +89,48 @@ TEST_F(RedlockVotes, BeginAnewWhenTheyAreAskedForAgain) {
 TEST_F(RedlockVotes, AreTakenBackByTheirOwnHoldOnly) {
   const std::string longer = attempt('a') + "5";  // the same client, fourteen attempts later
   ASSERT_EQ(vote('a'), granted(proposal));
-  EXPECT_EQ(release('b', proposal), "none");
-  EXPECT_EQ(release('a', proposal + 1), "none");
-  EXPECT_EQ(undo('b'), "none");
-  EXPECT_EQ(release(longer, ""), "none");
+  EXPECT_EQ(release('b', proposal), "not_held");
+  EXPECT_EQ(release('a', proposal + 1), "not_held");
+  EXPECT_EQ(undo('b'), "not_held");
+  EXPECT_EQ(release(longer, ""), "not_held");
   EXPECT_TRUE(holds('a'));
-  EXPECT_EQ(release('a', proposal), "freed");
+  EXPECT_EQ(release('a', proposal), "released");
   EXPECT_TRUE(is_free());
-  EXPECT_EQ(release('a', proposal), "before");
-  EXPECT_EQ(undo('a'), "before");
+  EXPECT_EQ(release('a', proposal), "released_before");
+  EXPECT_EQ(undo('a'), "released_before");
   ASSERT_EQ(vote('b'), granted(proposal + 1));
   lapse();
-  EXPECT_EQ(release('b', proposal + 1), "lapsed");
+  EXPECT_EQ(release('b', proposal + 1), "expired");
 }
 
 // A hold may rest on a vote for hours.
 // Promise: S5
 TEST_F(RedlockVotes, AreLeftAloneByWhatWasAskedInAnEarlierStep) {
   ASSERT_EQ(vote('a', {.step = 1}), granted(proposal));
-  ASSERT_EQ(undo('a', false, 2), "freed");
+  ASSERT_EQ(undo('a', false, 2), "released");
   ASSERT_EQ(vote('a', {.step = 3, .number = proposal + 10}), granted(proposal + 10));
   const std::string ends = get("ends");
-  EXPECT_EQ(undo('a', false, 2), "none") << "a second copy of it";
-  EXPECT_EQ(undo('a', true, 2), "none");
-  EXPECT_EQ(settle('a', proposal + 5, 1), "none");
-  EXPECT_EQ(vote('a', {.step = 1, .lease = 60'000}), "void");
+  EXPECT_EQ(undo('a', false, 2), "not_held") << "a second copy of it";
+  EXPECT_EQ(undo('a', true, 2), "not_held");
+  EXPECT_EQ(settle('a', proposal + 5, 1), "not_held");
+  EXPECT_EQ(vote('a', {.step = 1, .lease = 60'000}), "too_late");
   EXPECT_EQ(get("ends"), ends);
   EXPECT_TRUE(holds('a'));
   EXPECT_EQ(renew('a', proposal + 10), "1");
   ASSERT_EQ(relock('a', proposal + 10, 100), granted(proposal + 10));
-  EXPECT_EQ(undo('a', false, 4), "none");
+  EXPECT_EQ(undo('a', false, 4), "not_held");
   EXPECT_TRUE(holds('a'));
-  EXPECT_EQ(undo('a', false, 101), "freed");
+  EXPECT_EQ(undo('a', false, 101), "released");
 }
 
 // By this server's clock, whatever the client's clock shows.
 // Promise: S5
 TEST_F(RedlockVotes, AreNotGivenAfterTheirMoment) {
   const std::uint64_t before = clock();
-  EXPECT_EQ(vote('a', {.void_after = before - 1}), "void");
-  EXPECT_EQ(share('b', {.void_after = before - 1}), "void");
-  EXPECT_EQ(vote('a', {.manner = "hold", .void_after = before - 1}), "void");
-  EXPECT_EQ(share('b', {.manner = "hold", .void_after = before - 1}), "void");
+  EXPECT_EQ(vote('a', {.void_after = before - 1}), "too_late");
+  EXPECT_EQ(share('b', {.void_after = before - 1}), "too_late");
+  EXPECT_EQ(vote('a', {.manner = "hold", .void_after = before - 1}), "too_late");
+  EXPECT_EQ(share('b', {.manner = "hold", .void_after = before - 1}), "too_late");
   EXPECT_FALSE(has("owner"));
   EXPECT_EQ(life(), -2) << "nothing is written";
   EXPECT_EQ(vote('a', {.void_after = clock() + 60'000'000}), granted(proposal));
@@ -138,15 +138,16 @@ TEST_F(RedlockVotes, AreNotGivenAfterTheirMoment) {
 
 TEST_F(RedlockVotes, AreNotGivenOnceMoreToAHoldThatAnAdministratorEnded) {
   ASSERT_EQ(vote('a'), granted(proposal));
-  EXPECT_EQ(release(attempt('a'), "", true, 9, "60000"), "freed");
+  EXPECT_EQ(release(attempt('a'), "", true, 9, "60000"), "released");
   EXPECT_EQ(relock('a', proposal, 9), "refused");
-  EXPECT_EQ(release(attempt('r'), "", true, 9, "1000"), "none") << "this server had no vote of it";
+  EXPECT_EQ(release(attempt('r'), "", true, 9, "1000"), "not_held")
+      << "this server had no vote of it";
   EXPECT_EQ(share('r', {.manner = "hold", .step = 9}), "refused");
   EXPECT_EQ(share('r', {.manner = "hold", .step = 10}), granted(proposal)) << "a later hold";
-  EXPECT_EQ(undo('r', true, 10), "freed");
+  EXPECT_EQ(undo('r', true, 10), "released");
   EXPECT_GT(life(key("a") + ":forced"), 50'000) << "the longer time counts";
   EXPECT_EQ(relock('b', proposal + 1, 9), granted(proposal + 1));
-  EXPECT_EQ(undo('b', true, 9), "freed");
+  EXPECT_EQ(undo('b', true, 9), "released");
   EXPECT_EQ(vote('a', {.step = 3}), granted(proposal + 2)) << "it asks as any other";
 }
 
@@ -156,9 +157,9 @@ TEST_F(RedlockVotes, OfALaterStepSurviveAForcedRelease) {
   ASSERT_EQ(vote('a', {.step = 1}), granted(proposal));
   EXPECT_THAT(inspect("who"), testing::HasSubstr("<" + attempt('a') + "><" +
                                                  std::to_string(proposal) + "><1><label>"));
-  EXPECT_EQ(release(attempt('a'), "", true, 1, "60000"), "freed");
+  EXPECT_EQ(release(attempt('a'), "", true, 1, "60000"), "released");
   ASSERT_EQ(vote('a', {.step = 2}), granted(proposal + 1));
-  EXPECT_EQ(release(attempt('a'), "", true, 1, "60000"), "none");
+  EXPECT_EQ(release(attempt('a'), "", true, 1, "60000"), "not_held");
   EXPECT_TRUE(holds('a'));
   EXPECT_EQ(relock('a', proposal + 1, 2), granted(proposal + 1));
   EXPECT_THAT(inspect("who"), testing::HasSubstr("<" + attempt('a') + "><" +
@@ -171,7 +172,7 @@ TEST_F(RedlockVotes, AreRenewedSettledAndTakenBackWithoutMemory) {
   server().talk().expect_ok({"CONFIG", "SET", "maxmemory", "1"});
   EXPECT_EQ(renew('a', proposal), "1");
   EXPECT_EQ(settle('a', proposal + 5), granted(proposal + 5));
-  EXPECT_EQ(undo('a'), "freed");
+  EXPECT_EQ(undo('a'), "released");
   EXPECT_THROW(vote('b'), test::RedisTalkError);
   EXPECT_EQ(get("owner"), attempt('a'));
 }
@@ -185,7 +186,7 @@ TEST_F(RedlockVotes, AreRenewedByTheirOwnHoldWhileTheyStand) {
   lapse();
   EXPECT_EQ(renew('a', proposal), "-1");
   EXPECT_TRUE(is_free());
-  EXPECT_EQ(undo('a'), "lapsed");
+  EXPECT_EQ(undo('a'), "expired");
   EXPECT_EQ(renew('a', proposal), "-1");
   EXPECT_TRUE(is_free());
 }
@@ -227,7 +228,7 @@ TEST_F(RedlockVotes, HaveKeysThatOutliveThem) {
     flush();
     ASSERT_EQ(vote('a', {.lease = lease}), granted(proposal));
     expect_life(lease, "a vote");
-    ASSERT_EQ(undo('a'), "freed");
+    ASSERT_EQ(undo('a'), "released");
     age();
     EXPECT_EQ(vote('b', {.lease = lease, .number = proposal + 1}), granted(proposal + 1));
     expect_life(lease, "the next");

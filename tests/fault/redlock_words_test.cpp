@@ -29,7 +29,8 @@ class RedlockWords : public RedlockTest {
   }
   /// Nobody is told.
   void lose_votes(std::size_t server) {
-    servers()[server].talk().expect_ok({"DEL", key("a"), key("a") + ":queue", key("a") + ":heard"});
+    servers()[server].talk().expect_ok(
+        {"DEL", key("a"), key("a") + ":queue", key("a") + ":contacts"});
   }
   [[nodiscard]] bool is_listed(std::size_t server) {
     return servers()[server].talk().expect_ok({"ZCARD", key("a") + ":queue"}).integer > 0;
@@ -53,7 +54,7 @@ TEST_F(RedlockWords, OfAServerThatTheHolderHasNotAreHeardAsWell) {
   }));
   host.run(*asked, 100ms);  // what it asked by then is answered
   for (const std::size_t i : {0U, 1U}) lose_votes(i);
-  EXPECT_EQ(call(2, redlock::scripts::release, {"other", "", "1", "1", ""}), "freed");
+  EXPECT_EQ(call(2, redlock::scripts::release, {"other", "", "1", "1", ""}), "released");
   host.run(*asked, patience);
   EXPECT_NE(asked->grant().number, 0U) << words("a");
   backend.stop();

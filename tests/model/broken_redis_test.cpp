@@ -52,7 +52,8 @@ struct RedisPlay : PrivateRedis, ServerPlay {
   }
   Wrap break_releases(const std::shared_ptr<HeldMessages>& messages) override {
     return frees_whoever_holds(messages, [this](const std::string& name) {
-      server.talk().expect_ok({"HDEL", redis::lock_key("mortise:", name), "ms"});
+      server.talk().expect_ok(
+          {"HDEL", redis::lock_key("mortise:", name), test::stored_field("lease")});
     });
   }
 };

@@ -91,9 +91,9 @@ void Guest::free() {
 
 void Guest::freed(const std::string& answer) {
   const bool lost = answer == "lost";
-  const Outcome outcome = lost                ? Outcome::was_lost
-                          : answer == "freed" ? Outcome::ok
-                                              : Outcome::unknown;
+  const Outcome outcome = lost                   ? Outcome::was_lost
+                          : answer == "released" ? Outcome::ok
+                                                 : Outcome::unknown;
   recorder_->returned(release_, outcome);
   if (lost) ++tally_.lost;
   if (outcome == Outcome::unknown) {

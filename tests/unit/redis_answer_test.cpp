@@ -131,7 +131,7 @@ TEST(RedisAnswerTest, HeldByOthersAndFree) {
   EXPECT_FALSE(Answer::parse(nobody)->holder());
   nobody.items[6].text.assign(10'000, 'x');
   EXPECT_EQ(Answer::parse(nobody)->holding.label.size(), core::longest_label);
-  EXPECT_EQ(Answer::parse(list_of({word("void"), integer(answered_at)}))->kind, Kind::late);
+  EXPECT_EQ(Answer::parse(list_of({word("too_late"), integer(answered_at)}))->kind, Kind::too_late);
   EXPECT_EQ(Answer::parse(answer_of_readers())->holding.mode, Mode::shared);
   EXPECT_EQ(Answer::parse(answer_of_readers())->holding.number, 77U);
   EXPECT_EQ(Answer::parse(answer_of_readers())->last_number, 99U);
@@ -155,9 +155,10 @@ TEST(RedisAnswerTest, HeldByRedisson) {
 }
 
 TEST(RedisAnswerTest, ASemaphoreOfAnotherSize) {
-  const auto answer = Answer::parse(list_of({word("unlike"), integer(answered_at), integer(5)}));
+  const auto answer =
+      Answer::parse(list_of({word("permits_differ"), integer(answered_at), integer(5)}));
   ASSERT_TRUE(answer);
-  EXPECT_EQ(answer->kind, Kind::unlike);
+  EXPECT_EQ(answer->kind, Kind::permits_differ);
   EXPECT_EQ(answer->permits, 5U);
 }
 
@@ -166,7 +167,7 @@ TEST(RedisAnswerTest, CodesOfSeveralNames) {
   ServerTime at{};
   EXPECT_EQ(parse_codes(good, "renewed", 2, &at), (std::vector<std::uint64_t>{0, 2}));
   EXPECT_EQ(at.count(), answered_at);
-  EXPECT_TRUE(parse_codes(good, "places", 2).empty());
+  EXPECT_TRUE(parse_codes(good, "waiting", 2).empty());
   EXPECT_TRUE(parse_codes(good, "renewed", 1).empty());
   EXPECT_TRUE(parse_codes(word("renewed"), "renewed", 2).empty());
   EXPECT_TRUE(
@@ -244,7 +245,7 @@ TEST(RedisAnswerTest, CutAnywhere) {
       {answer_of_key(), 4},
       {answer_of_readers(), 7},
       {recorded_answer(), 8},
-      {list_of({word("void"), integer(answered_at)}), 2}};
+      {list_of({word("too_late"), integer(answered_at)}), 2}};
   for (const auto& [good, shorter] : answers) {
     for (std::size_t size = 0; size < good.items.size(); ++size) {
       Reply cut = good;
@@ -259,29 +260,30 @@ TEST(RedisAnswerTest, CutAnywhere) {
 
 TEST(RedisAnswerTest, Released) {
   for (const auto& [name, outcome] :
-       {std::pair{"freed", Outcome::freed}, std::pair{"before", Outcome::freed_before},
-        std::pair{"lapsed", Outcome::lapsed}, std::pair{"none", Outcome::not_ours}}) {
+       {std::pair{"released", Outcome::freed}, std::pair{"released_before", Outcome::freed_before},
+        std::pair{"expired", Outcome::lapsed}, std::pair{"not_held", Outcome::not_ours}}) {
     const auto answer = ReleaseAnswer::parse(list_of({word(name), integer(answered_at)}));
     ASSERT_TRUE(answer) << name;
     EXPECT_EQ(answer->outcome, outcome);
   }
-  EXPECT_TRUE(ReleaseAnswer::parse(list_of({word("freed")}))) << "without the time";
+  EXPECT_TRUE(ReleaseAnswer::parse(list_of({word("released")}))) << "without the time";
   for (const Reply& wrong :
-       {word("freed"), list_of({}), list_of({word("gone"), integer(answered_at)}),
-        list_of({word("freed"), integer(answered_at), integer(1)}),
-        list_of({word("freed"), word("1")})}) {
+       {word("released"), list_of({}), list_of({word("gone"), integer(answered_at)}),
+        list_of({word("released"), integer(answered_at), integer(1)}),
+        list_of({word("released"), word("1")})}) {
     EXPECT_FALSE(ReleaseAnswer::parse(wrong));
   }
 }
 
 TEST(RedisAnswerTest, ReleasedWithASuccessor) {
   const auto next =
-      ReleaseAnswer::parse(list_of({word("freed"), integer(answered_at), answer_of_readers()}));
+      ReleaseAnswer::parse(list_of({word("released"), integer(answered_at), answer_of_readers()}));
   ASSERT_TRUE(next && next->successor);
   EXPECT_EQ(next->successor->holding.label, "host:1  x ");
-  EXPECT_FALSE(ReleaseAnswer::parse(list_of({word("freed"), integer(answered_at), list_of({})})));
+  EXPECT_FALSE(
+      ReleaseAnswer::parse(list_of({word("released"), integer(answered_at), list_of({})})));
   EXPECT_FALSE(ReleaseAnswer::parse(
-      list_of({word("freed"), integer(answered_at), recorded_answer(), answer_of_readers()})));
+      list_of({word("released"), integer(answered_at), recorded_answer(), answer_of_readers()})));
 }
 
 TEST(RedisAnswerTest, Pushed) {

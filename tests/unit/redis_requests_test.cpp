@@ -82,11 +82,12 @@ class RedisRequestsTest : public ::testing::Test {
 TEST_F(RedisRequestsTest, Acquire) {
   const auto request = request_of(attempt, "a{b", "host:1 \xff");
   const std::string sha(scripts::acquire.sha);
-  EXPECT_THAT(acquire({.void_after = 77us}, request, false),
+  EXPECT_THAT(acquire({.deadline = 77us}, request, false),
               ElementsAre("EVALSHA", sha, "1", "m:{a%7Bb}", client + "f", "77", "30000", "3630000",
-                          "host:1 \xff", "wf00"));
-  EXPECT_EQ(acquire({}, request, true)[9], "wf10");
-  EXPECT_EQ(words_of([&](auto& out) { unfair_.acquire(out, {}, request, true); })[9], "wu10");
+                          "host:1 \xff", "w fair try"));
+  EXPECT_EQ(acquire({}, request, true)[9], "w fair wait");
+  EXPECT_EQ(words_of([&](auto& out) { unfair_.acquire(out, {}, request, true); })[9],
+            "w unfair wait");
   Acquisition::Request odd = request_of(attempt, "a", "");
   odd.lease = 24h;
   EXPECT_EQ(acquire({}, odd, true)[6], "86400000");
@@ -101,7 +102,7 @@ TEST_F(RedisRequestsTest, AcquireToReadOrForAPermit) {
   request.mode = Mode::shared;
   Words words = acquire({}, request, true);
   ASSERT_EQ(words.size(), 10U);
-  EXPECT_EQ(words[9], "rf10");
+  EXPECT_EQ(words[9], "r fair wait");
   request.beside = next_attempt;
   words = acquire({}, request, true);
   ASSERT_EQ(words.size(), 11U);
@@ -112,7 +113,7 @@ TEST_F(RedisRequestsTest, AcquireToReadOrForAPermit) {
     words = words_of([&](auto& out) { each->acquire(out, {}, request, true); });
     ASSERT_EQ(words.size(), 12U);
     EXPECT_EQ(words[3], "m:{a}#");
-    EXPECT_EQ(words[9], "rf10") << "Redisson knows of none";
+    EXPECT_EQ(words[9], "r fair wait") << "Redisson knows of none";
     EXPECT_EQ(words[11], "5");
   }
 }
@@ -143,19 +144,19 @@ TEST_F(RedisRequestsTest, Cancel) {
   const auto request = request_of(attempt, "a", "x");
   EXPECT_THAT(words_of([&](auto& out) { requests_.cancel(out, {}, request, 7); }),
               ElementsAre("EVALSHA", std::string(scripts::cancel.sha), "1", "m:{a}", client + "f",
-                          "3602000"));
+                          "3602000", ""));
 }
 
 TEST_F(RedisRequestsTest, Release) {
   const std::string sha(scripts::release.sha);
   const auto next = request_of(next_attempt, "a", "me too");
   EXPECT_THAT(release({}, nullptr, true), ElementsAre("EVALSHA", sha, "1", "m:{a}", client + "f",
-                                                      "1700000000000000", "3602000", "f0"));
-  EXPECT_EQ(release({.heard = true}, nullptr, false)[7], "f1");
-  EXPECT_THAT(release({.void_after = 77us}, &next, true),
+                                                      "1700000000000000", "3602000", "fair"));
+  EXPECT_EQ(release({.listening = true}, nullptr, false)[7], "fair listening");
+  EXPECT_THAT(release({.deadline = 77us}, &next, true),
               ElementsAre("EVALSHA", sha, "1", "m:{a}", client + "f", "1700000000000000", "3602000",
-                          "f0", client + "g", "77", "30000", "3630000", "me too", "wf10"));
-  EXPECT_EQ(release({}, &next, false)[13], "wf00");
+                          "fair", client + "g", "77", "30000", "3630000", "me too", "w fair wait"));
+  EXPECT_EQ(release({}, &next, false)[13], "w fair try");
 }
 
 TEST_F(RedisRequestsTest, Renew) {
@@ -166,14 +167,18 @@ TEST_F(RedisRequestsTest, Renew) {
   }
   const std::string sha(scripts::renew.sha);
   EXPECT_THAT(words_of([&](auto& out) { requests_.renew(out, {}, items); }),
-              ElementsAre("EVALSHA", sha, "2", "m:{a}", "m:{b%7D}", "3600000", "1", client + "f",
-                          "70", "1000", client + "f", "71", "1500"));
-  EXPECT_THAT(words_of([&](auto& out) { with_java_.renew(out, {}, items); }),
-              ElementsAre("EVALSHA", sha, "4", "m:{a}", "a", "m:{b%7D}", "b}", "3600000", "2",
-                          client + "f", "70", "1000", client + "f", "71", "1500"));
+              ElementsAre("EVALSHA", sha, "2", "m:{a}", "m:{b%7D}", "", client + "f", "70", "1000",
+                          "3601000", client + "f", "71", "1500", "3601500"));
+  EXPECT_THAT(
+      words_of([&](auto& out) { with_java_.renew(out, {}, items); }),
+      ElementsAre("EVALSHA", sha, "4", "m:{a}", "a", "m:{b%7D}", "b}", "redisson", client + "f",
+                  "70", "1000", "3601000", client + "f", "71", "1500", "3601500"));
   EXPECT_EQ(words_of([&](auto& out) { requests_.renew(out, {.whole = true}, items); })[1],
             scripts::renew.text);
-  EXPECT_EQ(words_of([&](auto& out) { requests_.renew(out, {.arrives = true}, items); })[6], "1a");
+  EXPECT_EQ(words_of([&](auto& out) { requests_.renew(out, {.importing = true}, items); })[5],
+            "importing");
+  EXPECT_EQ(words_of([&](auto& out) { with_java_.renew(out, {.importing = true}, items); })[7],
+            "redisson importing");
 }
 
 TEST_F(RedisRequestsTest, ManyAreRenewedAtOnce) {
@@ -183,14 +188,15 @@ TEST_F(RedisRequestsTest, ManyAreRenewedAtOnce) {
         {.hold = {.name = std::string(512, '%'), .attempt = {i, i, i}, .number = i}, .lease = 24h});
   }
   const Words words = words_of([&](auto& out) { with_java_.renew(out, {}, items); });
-  ASSERT_EQ(words.size(), 3 + 2 * 128 + 2 + 3 * 128U);
+  ASSERT_EQ(words.size(), 3 + 2 * 128 + 1 + 4 * 128U);
   EXPECT_EQ(words[2], "256");
   for (std::size_t i = 0; i < 128; ++i) {
     EXPECT_EQ(words[3 + 2 * i], lock_key("m:", items[i].hold.name));
     EXPECT_EQ(words[4 + 2 * i], items[i].hold.name);
-    EXPECT_EQ(words[261 + 3 * i], AttemptText({i, i, i}).view());
-    EXPECT_EQ(words[262 + 3 * i], std::to_string(i));
-    EXPECT_EQ(words[263 + 3 * i], "86400000");
+    EXPECT_EQ(words[260 + 4 * i], AttemptText({i, i, i}).view());
+    EXPECT_EQ(words[261 + 4 * i], std::to_string(i));
+    EXPECT_EQ(words[262 + 4 * i], "86400000");
+    EXPECT_EQ(words[263 + 4 * i], "90000000");
   }
 }
 
@@ -205,8 +211,8 @@ TEST_F(RedisRequestsTest, InspectAndForceRelease) {
     return words_of([&](auto& out) { unfair_.force_release(out, {.whole = true}, found); });
   };
   const std::string text(scripts::force_release.text);
-  EXPECT_THAT(force(""), ElementsAre("EVAL", text, "1", "m:{a}", "7", "3602000"));
-  EXPECT_THAT(force("-6 u:1"), ElementsAre("EVAL", text, "1", "m:{a}", "-6 u:1", "3602000"))
+  EXPECT_THAT(force(""), ElementsAre("EVAL", text, "1", "m:{a}", "7", "3602000", ""));
+  EXPECT_THAT(force("-6 u:1"), ElementsAre("EVAL", text, "1", "m:{a}", "-6 u:1", "3602000", ""))
       << "Redisson's";
 }
 
@@ -251,8 +257,9 @@ TEST_F(RedisRequestsTest, WhatIsAskedOfASemaphoreOrAKeyIsAskedOfItsOwnRedisKey) 
 TEST_F(RedisRequestsTest, WithRedissonTheNameIsASecondKey) {
   const auto request = request_of(attempt, "a b", "x");
   const Words words = words_of([&](auto& out) { with_java_.acquire(out, {}, request, true); });
-  EXPECT_THAT(words, ElementsAre("EVALSHA", std::string(scripts::acquire.sha), "2", "m:{a b}",
-                                 "a b", client + "f", "0", "30000", "3630000", "x", "xr10"));
+  EXPECT_THAT(words,
+              ElementsAre("EVALSHA", std::string(scripts::acquire.sha), "2", "m:{a b}", "a b",
+                          client + "f", "0", "30000", "3630000", "x", "x redisson wait"));
   EXPECT_EQ(words_of([&](auto& out) { with_java_.inspect(out, {}, "a"); })[4], "a");
   EXPECT_EQ(redisson_channel("a b"), "redisson_lock__channel:{a b}");
   EXPECT_FALSE(with_java_.check_name("a b%"));
@@ -271,12 +278,12 @@ TEST_F(RedisRequestsTest, OfKeys) {
       std::make_shared<Memory>(Memory{.fingerprint = print, .repeat = Repeat::never, .keep = 24h});
   const std::string sha(scripts::once::begin.sha);
   EXPECT_THAT(
-      words_of([&](auto& out) { requests_.begin(out, {.void_after = 77us}, request, true, 0); }),
+      words_of([&](auto& out) { requests_.begin(out, {.deadline = 77us}, request, true, 0); }),
       ElementsAre("EVALSHA", sha, "1", "m:{a%7B}!", client + "f", "77", "30000", "host:1", "n",
-                  "86400000", print, "1", "", "3600000"));
+                  "86400000", print, "wait", "", "3600000"));
   EXPECT_THAT(words_of([&](auto& out) { with_java_.begin(out, {}, request, false, 99); }),
               ElementsAre("EVALSHA", sha, "1", "m:{a%7B}!", client + "f", "0", "30000", "host:1",
-                          "n", "86400000", print, "0", "99", "3600000"));
+                          "n", "86400000", print, "try", "99", "3600000"));
   for (const auto& [repeat, letter] :
        {std::pair{Repeat::after_failure, "f"}, std::pair{Repeat::always, "a"}}) {
     request.memory = std::make_shared<Memory>(Memory{.repeat = repeat, .keep = 1s});
@@ -285,11 +292,13 @@ TEST_F(RedisRequestsTest, OfKeys) {
   EXPECT_THAT(words_of([&](auto& out) { unfair_.cancel(out, {}, request, {}); }),
               ElementsAre("EVALSHA", std::string(scripts::once::cancel.sha), "1", "m:{a%7B}!",
                           client + "f", "", ""));
-  const Passage arrives{.arrives = true};
-  EXPECT_EQ(words_of([&](auto& out) { unfair_.cancel(out, arrives, request, {}); })[5], "a");
+  const Passage importing{.importing = true};
+  EXPECT_EQ(words_of([&](auto& out) { unfair_.cancel(out, importing, request, {}); })[5],
+            "importing");
   EXPECT_EQ(words_of([&](auto& out) { unfair_.cancel(out, {}, request, 0); }).back(), "0");
   EXPECT_EQ(words_of([&](auto& out) { unfair_.cancel(out, {}, request, 77); }).back(), "77");
-  EXPECT_EQ(words_of([&](auto& out) { unfair_.begin(out, arrives, request, true, 0); })[11], "1a");
+  EXPECT_EQ(words_of([&](auto& out) { unfair_.begin(out, importing, request, true, 0); })[11],
+            "wait importing");
 }
 
 TEST_F(RedisRequestsTest, ThatEndARun) {
@@ -361,15 +370,15 @@ TEST_F(RedisRequestsTest, SayForHowLongANameIsRemembered) {
             "630000");
   EXPECT_EQ(words_of([&](auto& out) {
               requests.renew(out, {}, {{.hold = hold, .lease = std::chrono::seconds(30)}});
-            })[4],
-            "600000");
+            })[8],
+            "630000");
 }
 
 TEST_F(RedisRequestsTest, TellWhetherTheClientHearsRedissonsChannel) {
   const auto request = request_of(attempt, "a", "");
   const Words words =
       words_of([&](auto& out) { with_java_.acquire(out, {}, request, true, true); });
-  EXPECT_EQ(words.at(10), "xr11");
+  EXPECT_EQ(words.at(10), "x redisson wait listening");
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 --       the database to look    4 the length of the prefix with interop=redisson; '' = without
 -- @return {next cursor, key...}; '0' = this was the last page. READONLY if this server of a cluster was a master,
 --         and is a replica by now
+-- include: fields.lua
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local looks, page, bytes, replica = tonumber(ARGV[3]), nil, nil, nil
@@ -14,7 +15,7 @@ repeat
   local found = redis.call('SCAN', ARGV[1], 'MATCH', ARGV[2], 'COUNT', looks)
   page, bytes = {found[1]}, 0
   for _, key in ipairs(found[2]) do
-    local f = redis.pcall('HMGET', key, 'owner', 'ms', 'number', 'crowd', 'keyed')
+    local f = redis.pcall('HMGET', key, OWNER, LEASE, GRANT, 'readers_until', 'redisson_grant')
     local held = f[1] and f[2] and (tonumber(f[3]) or 0) + (tonumber(f[2]) or 0) * 1000 > now
     if f.err and string.find(f.err, 'non local key', 1, true) then
       -- A replica reads no key here, so its page would have no name. The script asks for the role, because the error of
@@ -27,14 +28,14 @@ repeat
     if ARGV[4] ~= '' and not f.err then
       -- A hold of Redisson lasts as long as Redisson's key. So does a hold of Mortise for which a script wrote that
       -- key. Of the three characters that a name has in another form, only % may be in a name with interop.
-      local other = string.gsub(string.sub(key, ARGV[4] + 2, -2), '%%25', '%%')
-      local size = redis.pcall('HLEN', other)
-      local there = type(size) == 'number' and size > 0 and size <= 64
-      for _, each in ipairs(there and redis.call('HKEYS', other) or {}) do
-        there = there and (each == 'mode' or string.find(each, '^mortise:[%w_-]+$') or string.find(each,
+      local redisson_key = string.gsub(string.sub(key, ARGV[4] + 2, -2), '%%25', '%%')
+      local size = redis.pcall('HLEN', redisson_key)
+      local is_lock = type(size) == 'number' and size > 0 and size <= 64
+      for _, each in ipairs(is_lock and redis.call('HKEYS', redisson_key) or {}) do
+        is_lock = is_lock and (each == 'mode' or string.find(each, '^mortise:[%w_-]+$') or string.find(each,
           '^%x%x%x%x%x%x%x%x%-%x%x%x%x%-%x%x%x%x%-%x%x%x%x%-%x%x%x%x%x%x%x%x%x%x%x%x:%d+')) ~= nil
       end
-      held = there or (held and f[5] ~= f[3])
+      held = is_lock or (held and f[5] ~= f[3])
     end
     if held then
       page[#page + 1] = key

@@ -9,7 +9,7 @@
 local key = KEYS[1]
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
-local f = redis.call('HMGET', key, 'owner', 'ends', 'number', 'last', 'label', 'crowd', 'step')
+local f = redis.call('HMGET', key, 'owner', 'ends', 'grant', 'max_grant', 'label', 'has_others', 'step')
 if ARGV[1] == 'write' then
   redis.call('HSET', key, '-', '')
   -- A name that is a client's after all keeps its time to live.
@@ -18,7 +18,7 @@ if ARGV[1] == 'write' then
   if type(refused) == 'table' then return refused end
 end
 local owned = f[2] and tonumber(f[2]) > now
-local queue, heard, waiting, told, read = key .. ':queue', key .. ':heard', {}, {}, false
+local queue, contacts, waiting, notified, read = key .. ':queue', key .. ':contacts', {}, {}, false
 if f[6] then
   -- include: waiting.lua
 end
@@ -27,9 +27,9 @@ local answer = {(owned or read) and 'held' or 'free', now, left, #waiting, label
 if ARGV[1] == 'who' then
   local holds = owned and {f[1], f[3], f[7], f[5]} or {}
   for i, each in ipairs(ids) do
-    if notes[i] then
-      local more = redis.call('HMGET', key .. ':notes', each .. ':step', each .. ':label')
-      for _, item in ipairs({each, notes[i], more[1], more[2] or ''}) do holds[#holds + 1] = item end
+    if grants[i] then
+      local more = redis.call('HMGET', key .. ':reader_info', each .. ':step', each .. ':label')
+      for _, item in ipairs({each, grants[i], more[1], more[2] or ''}) do holds[#holds + 1] = item end
     end
   end
   table.insert(answer, 7, holds)

@@ -10,29 +10,29 @@ local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local answer = {'renewed', now}
 for i, key in ipairs(KEYS) do
-  local me, its_number, lease = ARGV[3 * i - 2], ARGV[3 * i - 1], ARGV[3 * i]
+  local me, its_grant, lease = ARGV[3 * i - 2], ARGV[3 * i - 1], ARGV[3 * i]
   -- What other software has put in the place of one lock costs that hold, and no other of the batch.
-  local f = redis.pcall('HMGET', key, 'owner', 'ends', 'number', 'crowd')
+  local f = redis.pcall('HMGET', key, 'owner', 'ends', 'grant', 'has_others')
   local code = 0
   if not f.err then
     local owned = f[2] and tonumber(f[2]) > now
     code = owned and f[1] ~= me and 0 or -1
     local ends, life = string.format('%.0f', now + lease * 1000), lease + 3660000
-    if owned and f[1] == me and f[3] == its_number then
+    if owned and f[1] == me and f[3] == its_grant then
       code = 1
       -- PEXPIRE first: it is never refused, and then Redis accepts the next write without memory, too.
       redis.call('PEXPIRE', key, f[4] and math.max(life, redis.call('PTTL', key)) or life)
       redis.call('HSET', key, 'ends', ends)
     elseif f[4] then
-      local readers, its_notes = key .. ':readers', key .. ':notes'
+      local readers, reader_info = key .. ':readers', key .. ':reader_info'
       local its_end = tonumber(redis.pcall('ZSCORE', readers, me) or nil)
-      if its_end and its_end > now and redis.pcall('HGET', its_notes, me) == its_number then
+      if its_end and its_end > now and redis.pcall('HGET', reader_info, me) == its_grant then
         code = 1
-        for _, each in ipairs({key, readers, its_notes}) do
+        for _, each in ipairs({key, readers, reader_info}) do
           redis.call('PEXPIRE', each, math.max(life, redis.call('PTTL', each)))
         end
         redis.call('ZADD', readers, ends, me)
-        local queue, heard, waiting, told, read = key .. ':queue', key .. ':heard', {}, {}, false
+        local queue, contacts, waiting, notified, read = key .. ':queue', key .. ':contacts', {}, {}, false
         -- include: waiting.lua
         for _, each in ipairs(waiting) do
           if string.byte(each) == 119 then code = 2 end

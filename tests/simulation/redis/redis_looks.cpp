@@ -2,6 +2,7 @@
 // What judges see of a model of Redis.
 #include "simulation/redis/numbers.hpp"
 #include "simulation/redis/redis_server.hpp"
+#include "support/redis_fields.hpp"
 
 #include <algorithm>
 #include <string>
@@ -56,14 +57,20 @@ LockSeen RedisModel::lock(std::string_view of) {
   const auto number_in = [&](const std::string& at, const std::string& name) {
     return number_of(field(at, name).value_or(""));
   };
-  seen.attempt = field(key, "owner").value_or("");
-  seen.number = static_cast<std::uint64_t>(number_in(key, "number"));
-  seen.label = field(key, "label").value_or("");
+  // A lock has short names for these fields. A vote has the names themselves.
+  const bool is_vote = field(key, "owner") || field(key, "grant");
+  const auto name_of = [&](const char* name) {
+    return is_vote ? std::string(name) : mortise::test::stored_field(name);
+  };
+  seen.attempt = field(key, name_of("owner")).value_or("");
+  seen.number = static_cast<std::uint64_t>(number_in(key, name_of("grant")));
+  seen.label = field(key, name_of("label")).value_or("");
   // A lease of a lock counts from its number. A vote has the moment.
-  const std::optional<std::string> lease = field(key, "ms");
-  seen.ends = lease ? number_in(key, "number") + number_of(*lease) * 1'000 : number_in(key, "ends");
+  const std::optional<std::string> lease = field(key, name_of("lease"));
+  seen.ends = lease ? static_cast<std::int64_t>(seen.number) + number_of(*lease) * 1'000
+                    : number_in(key, "ends");
   seen.held = seen.ends > time;
-  seen.shared = number_in(key, "crowd");
+  seen.shared = number_in(key, "readers_until");
   if (seen.held) seen.since = static_cast<std::int64_t>(seen.number);
   if (seen.held) {
     seen.holds.push_back({.attempt = seen.attempt,
@@ -82,7 +89,7 @@ LockSeen RedisModel::lock(std::string_view of) {
     seen.held = seen.read = true;
     seen.ends = std::max(seen.ends, ends);
     const auto noted = [&](const std::string& what) {
-      return static_cast<std::uint64_t>(number_in(key + ":notes", what));
+      return static_cast<std::uint64_t>(number_in(key + ":reader_info", what));
     };
     seen.holds.push_back({.attempt = attempt,
                           .number = noted(attempt),

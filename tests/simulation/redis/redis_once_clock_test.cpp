@@ -46,9 +46,11 @@ class RedisOnceClock : public testing::Test {
   /// With a lease of a second.
   std::string begin(char client) {
     return run(shipped::once::begin, {std::string(16, client) + "1", "9000000000000000", "1000",
-                                      "label", "f", "3600000", "", "0", "", "3600000"});
+                                      "label", "f", "3600000", "", "try", "", "3600000"});
   }
-  [[nodiscard]] std::string number() { return model.field(key, "number").value_or(""); }
+  [[nodiscard]] std::string number() {
+    return model.field(key, mortise::test::stored_field("grant")).value_or("");
+  }
   std::string succeed(char client, const std::string& number) {
     return run(shipped::once::conclude,
                {std::string(16, client) + "1", number, "Y", "3600000", "done", "3600000"});
@@ -69,10 +71,10 @@ TEST_F(RedisOnceClock, IsNotTurnedBackForARunnerThatHasLost) {
   EXPECT_THAT(begin('a'), HasSubstr(" granted "));
   const std::string its = number();
   site.pass(2s);
-  EXPECT_THAT(succeed('a', its), HasSubstr(" lapsed "));
+  EXPECT_THAT(succeed('a', its), HasSubstr(" expired "));
   site.set_wall(site.wall() - 2s);
-  EXPECT_THAT(succeed('a', its), HasSubstr(" lapsed ")) << "said once more";
-  EXPECT_TRUE(model.field(key, "ms"));
+  EXPECT_THAT(succeed('a', its), HasSubstr(" expired ")) << "said once more";
+  EXPECT_TRUE(model.field(key, mortise::test::stored_field("lease")));
   EXPECT_LE(model.lock(key).ends, 0) << "a renewal finds nothing";
   expect_pending();
   EXPECT_THAT(begin('b'), HasSubstr(" :1000000 :2")) << "the next run";
@@ -84,20 +86,20 @@ TEST_F(RedisOnceClock, IsNotTurnedBackForARunnerThatWasForgotten) {
   site.pass(2s);
   EXPECT_THAT(recall("1700000000000000"), HasSubstr(" pending :1 :1700000000000000 :0 "));
   site.set_wall(site.wall() - 2s);
-  EXPECT_THAT(succeed('a', its), HasSubstr(" before "));
+  EXPECT_THAT(succeed('a', its), HasSubstr(" released_before "));
   EXPECT_THAT(recall(), HasSubstr(" absent :0 :0 :0 "));
 }
 
 // Grants that come later have larger numbers, and what is remembered stands longer.
 TEST_F(RedisOnceClock, ThatIsSetBackForgetsNothing) {
   begin('a');
-  ASSERT_THAT(succeed('a', number()), HasSubstr(" freed "));
+  ASSERT_THAT(succeed('a', number()), HasSubstr(" released "));
   site.set_wall(site.wall() - 24h);
   EXPECT_THAT(begin('b'), HasSubstr(" succeeded :1 :1700000000000000 :0 $0  $4 done"));
   EXPECT_THAT(recall("1700000000000000"), HasSubstr(" succeeded :1 "));
   EXPECT_THAT(begin('b'), HasSubstr(" :1700000000000001 "));
-  EXPECT_THAT(succeed('b', number()), HasSubstr(" freed "));
-  EXPECT_THAT(succeed('b', number()), HasSubstr(" freed "));
+  EXPECT_THAT(succeed('b', number()), HasSubstr(" released "));
+  EXPECT_THAT(succeed('b', number()), HasSubstr(" released "));
   site.pass(48h);
   EXPECT_THAT(recall(), HasSubstr(" absent :0 :0 :0 "));
 }

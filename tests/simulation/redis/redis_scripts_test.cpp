@@ -63,10 +63,10 @@ class Callers {
     }
   }
 
-  /// Which of the modes f, u and r the next calls have, how long the lock is remembered, and which
+  /// Which of the orders the next calls have, how long the lock is remembered, and which
   /// it is.
   void choose() {
-    constexpr std::array<std::string_view, 4> modes{"f", "f", "u", "r"};
+    constexpr std::array<std::string_view, 4> modes{"fair", "fair", "unfair", "redisson"};
     constexpr std::array<int, 4> lives{3'600'000, 3'600'000, 60'000, 7'200'000};
     mode_ = modes[below(modes.size())];
     life_ = lives[below(lives.size())];
@@ -113,7 +113,7 @@ class Callers {
 
   void call(const mortise::redis::Script& script, Words arguments,
             const std::string& other_key = {}) {
-    const bool both = mode_ == "r" && other_key.empty();
+    const bool both = mode_ == "redisson" && other_key.empty();
     const bool whole = !loaded_.contains(std::string(script.sha)) || below(30) == 0;
     if (whole && !no_memory_) loaded_.insert(std::string(script.sha));
     Words words{whole ? "EVAL" : "EVALSHA", std::string(whole ? script.text : script.sha),
@@ -125,17 +125,18 @@ class Callers {
 
   /// The arguments of acquire.lua, and of release.lua for a successor.
   Words request() {
-    const bool reads = mode_ != "r" && below(2) == 0;
+    const bool reads = mode_ != "redisson" && below(2) == 0;
     const std::string its_lease = lease();
     Words words{attempt(), moment(), its_lease, std::to_string(std::stoll(its_lease) + life_),
                 label()};
-    words.push_back((reads          ? "r"
-                     : mode_ == "r" ? "x"
-                                    : "w") +
-                    mode_ + (below(4) == 0 ? "0" : "1") +
-                    (below(12) == 0 ? "a"
-                     : mode_ == "r" ? coin()
-                                    : "0"));
+    std::string flags = reads ? "r " : mode_ == "redisson" ? "x " : "w ";
+    flags += mode_ + (below(4) == 0 ? " try" : " wait");
+    if (below(12) == 0) {
+      flags += " importing";
+    } else if (mode_ == "redisson" && below(2) == 0) {
+      flags += " listening";
+    }
+    words.push_back(std::move(flags));
     // Beside its own hold, perhaps.
     if (reads && below(3) == 0) words.push_back(owner_of(key()));
     return words;
@@ -144,8 +145,8 @@ class Callers {
 
   void acquire() {
     if (below(8) != 0) return call(shipped::acquire, request());
-    Words words{attempt(), moment(), lease(), "3630000",
-                label(),   "rf10",   "",      std::to_string(1 + below(3))};
+    Words words{attempt(), moment(),      lease(), "3630000",
+                label(),   "r fair wait", "",      std::to_string(1 + below(3))};
     call(shipped::acquire, std::move(words), key() + "#");
   }
   void ask() {
@@ -159,7 +160,7 @@ class Callers {
   }
   void release() {
     const auto [whose, number] = hold(key());
-    Words words{whose, number, life(), mode_ + coin()};
+    Words words{whose, number, life(), mode_ + (below(2) == 0 ? " listening" : "")};
     if (below(3) == 0) {
       Words next = request();
       words.insert(words.end(), next.begin(), next.end());
@@ -169,14 +170,16 @@ class Callers {
   void renew() {
     Words words{"EVAL", std::string(shipped::renew.text)};
     const std::size_t locks = 1 + below(3);
-    words.push_back(std::to_string(mode_ == "r" ? locks * 2 : locks));
-    Words arguments{std::to_string(life_), mode_ == "r" ? "2" : "1"};
+    words.push_back(std::to_string(mode_ == "redisson" ? locks * 2 : locks));
+    Words arguments{mode_ == "redisson" ? "redisson" : ""};
     for (std::size_t i = 0; i < locks; ++i) {
       const std::string name = "lock " + std::to_string(i);
       words.push_back("mortise:{" + name + "}");
-      if (mode_ == "r") words.push_back(name);
+      if (mode_ == "redisson") words.push_back(name);
       const auto [whose, number] = hold("mortise:{" + name + "}");
-      arguments.insert(arguments.end(), {whose, number, lease()});
+      const std::string its_lease = lease();
+      arguments.insert(arguments.end(),
+                       {whose, number, its_lease, std::to_string(std::stoll(its_lease) + life_)});
     }
     words.insert(words.end(), arguments.begin(), arguments.end());
     pair_.say(std::move(words));
@@ -248,7 +251,8 @@ class Callers {
     static const std::array<std::string, 4> prints{"", "", "x", std::string("\0\n", 2)};
     call(shipped::once::begin,
          {attempt(), moment(), lease(), label(), repeats[below(repeats.size())], keep(),
-          prints[below(prints.size())], coin(), below(5) == 0 ? number : "", "3600000"},
+          prints[below(prints.size())], below(2) == 0 ? "wait" : "try", below(5) == 0 ? number : "",
+          "3600000"},
          at);
   }
 
@@ -266,7 +270,7 @@ class Callers {
     switch (below(7)) {
       case 6: {
         static constexpr std::array<const char*, 4> parts{":queue", ":waiters", ":readers",
-                                                          ":notes"};
+                                                          ":reader_info"};
         return pair_.say({"DEL", key() + parts[below(parts.size())]});
       }
       case 0: return pair_.say({"DEL", key()});
@@ -294,7 +298,7 @@ class Callers {
   Pair& pair_;
   std::vector<std::string> attempts_;
   std::set<std::string> loaded_;
-  std::string mode_ = "f";
+  std::string mode_ = "fair";
   int life_ = 3'600'000;  // ms
   std::string name_ = "lock 0";
   std::pair<std::string, std::string> last_{};  // a hold: a repeated one comes late

@@ -40,7 +40,7 @@ class RedisModelTest : public testing::Test {
   }
   std::string acquire(std::string_view attempt) {
     return run(shipped::acquire,
-               {attempt, "9000000000000000", "10000", "3610000", "label", "wf10"});
+               {attempt, "9000000000000000", "10000", "3610000", "label", "w fair wait"});
   }
 
   QuietSite site;
@@ -84,8 +84,8 @@ TEST_F(RedisModelTest, RunsTheShippedScripts) {
   const std::string inbox = "mortise:inbox:" + std::string(16, 'b');
   EXPECT_THAT(ask({"SUBSCRIBE", inbox}, 2), StartsWith("*3\r\n$9\r\nsubscribe\r\n"));
   site.pass(std::chrono::seconds(1));
-  EXPECT_THAT(run(shipped::release, {a, "1700000000000000", "3602000", "f0"}),
-              HasSubstr("\nfreed\r"));
+  EXPECT_THAT(run(shipped::release, {a, "1700000000000000", "3602000", "fair"}),
+              HasSubstr("\nreleased\r"));
   EXPECT_THAT(site.take(2), HasSubstr("G " + b + " 1700000001000000 1700000001000000 2000 "));
   EXPECT_EQ(model.lock("mortise:{name}").attempt, b);
   site.pass(std::chrono::seconds(2));
@@ -105,9 +105,11 @@ TEST_F(RedisModelTest, KnowsAScriptByTheShippedHash) {
 TEST_F(RedisModelTest, MakesTheMistakeThatItIsTold) {
   const std::string a = std::string(16, 'a') + "-1";
   acquire(a);
-  EXPECT_THAT(run(shipped::release, {"stranger-1", "5", "3602000", "f0"}), HasSubstr("\nnone\r"));
+  EXPECT_THAT(run(shipped::release, {"stranger-1", "5", "3602000", "fair"}),
+              HasSubstr("\nnot_held\r"));
   model.make_mistake("redis.release_without_owner_check");
-  EXPECT_THAT(run(shipped::release, {"stranger-1", "5", "3602000", "f0"}), HasSubstr("\nfreed\r"));
+  EXPECT_THAT(run(shipped::release, {"stranger-1", "5", "3602000", "fair"}),
+              HasSubstr("\nreleased\r"));
   EXPECT_FALSE(model.lock("mortise:{name}").held);
 }
 

@@ -21,7 +21,7 @@ std::string RedisCopies::look(const Host& server, const redis::ScriptRun& run) c
   const auto request = RedisRequest::in(run);
   if (!request || request->attempt.starts_with("cccccccc")) return {};  // see RedisCrowd
   const std::string attempt(request->attempt);
-  const std::int64_t moment = redis::parse_integer(request->void_after).value_or(0);
+  const std::int64_t moment = redis::parse_integer(request->deadline).value_or(0);
   const Nanos left = std::chrono::microseconds(moment) - server.wall();
   if (!steps_ && left > furthest) {
     return "a request for " + attempt + " is not void for " + std::to_string(left.count()) +

@@ -24,7 +24,7 @@ std::vector<std::string> RedisCrowd::queue(const std::string& key, std::uint64_t
                        number + "1");
     people_.run(mortise::redis::scripts::acquire, key,
                 {attempts.back(), "9000000000000000", in_ms,
-                 std::to_string(3'600'000 + std::stoll(in_ms)), "crowd", "wf10"});
+                 std::to_string(3'600'000 + std::stoll(in_ms)), "crowd", "w fair wait"});
   }
   people_.goes();
   return attempts;

@@ -306,7 +306,7 @@ void RedisJudges::look_at_kept(const redis::ScriptRun& run) {
   });
   if (all.empty() || !its_own) return;
   const std::string key(run.keys[0]);
-  const auto until = server_.field(key, "kept");
+  const auto until = server_.field(key, "reserved_until");
   // A thread that stands still may have the end of the subscription still to send.
   const Nanos stolen = room_.world.stolen(from->process());
   Kept& kept = kept_for_nobody_[key];

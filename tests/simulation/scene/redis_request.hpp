@@ -14,8 +14,8 @@ namespace simulation {
 struct RedisRequest {
   std::string_view key;
   std::string_view attempt;
-  std::string_view void_after;  ///< us of the server's clock
-  char wants = 'w';             ///< see acquire.lua; of a key what it is, '!'
+  std::string_view deadline;  ///< us of the server's clock
+  char wants = 'w';           ///< see acquire.lua; of a key what it is, '!'
   bool waits = false;
   std::string_view answer;
 
@@ -32,18 +32,18 @@ struct RedisRequest {
     std::size_t from = 0;
     if (run.script == "redis/once/begin" && words.size() == 10) {
       request.wants = '!';
-      request.waits = words[7].starts_with('1');
+      request.waits = words[7].starts_with("wait");
     } else if (run.script == "redis/acquire" ||
                (run.script == "redis/release" && words.size() > 4)) {
       from = run.script == "redis/release" ? 4 : 0;
-      if (words.size() < from + 6 || words[from + 5].size() != 4) return std::nullopt;
+      if (words.size() < from + 6 || words[from + 5].empty()) return std::nullopt;
       request.wants = words[from + 5][0];
-      request.waits = words[from + 5][2] == '1';
+      request.waits = words[from + 5].find(" wait") != std::string_view::npos;
     } else {
       return std::nullopt;
     }
     request.attempt = words[from];
-    request.void_after = words[from + 1];
+    request.deadline = words[from + 1];
     request.answer = run.answer;
     // Behind the outcome and the time.
     for (int i = 0; from != 0 && i < 2; ++i) {

@@ -123,9 +123,9 @@ void RedlockAdministrators::ends(Call& call, redis::RedisModel& server,
   const std::string key = key_of(call.name);
   const std::string whose(attempt);
   const bool owned = server.field(key, "owner") == whose;
-  const std::uint64_t step =
-      step_in((owned ? server.field(key, "step") : server.field(key + ":notes", whose + ":step"))
-                  .value_or(""));
+  const std::uint64_t step = step_in(
+      (owned ? server.field(key, "step") : server.field(key + ":reader_info", whose + ":step"))
+          .value_or(""));
   if (step > call.found[whose]) {
     judge->blame("S3", "a release by force ends a vote of step " + std::to_string(step) + " of " +
                            whose + ", and has found step " + std::to_string(call.found[whose]));

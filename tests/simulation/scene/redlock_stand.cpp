@@ -368,7 +368,8 @@ std::string RedlockStand::leftovers(const std::vector<std::string>& names) {
       constexpr std::size_t of_a_free_lock = 330;
       std::size_t bytes = 0;
       std::string parts;
-      for (const char* const each : {"", ":queue", ":heard", ":readers", ":notes", ":forced"}) {
+      for (const char* const each :
+           {"", ":queue", ":contacts", ":readers", ":reader_info", ":forced"}) {
         const std::size_t its = server->bytes_of(key + each);
         bytes += its;
         if (its > 0) parts += ", " + std::to_string(its) + " in '" + each + "'";

@@ -4,8 +4,8 @@
 -- A message begins with its kind and the attempt: G = it got the lock, L = it should ask again, D = the key that it
 -- waits for has an outcome, T = an administrator ended its hold, S = the same of a reader's hold.
 --
--- Before: key, clock, attempt, its_number, its_lease; asks: the attempt itself asks.
--- After: heard: how many clients listen to its inbox (1 for the attempt that asks), or an error.
-local heard = asks and 1 or redis.pcall('PUBLISH',
+-- Before: key, clock, attempt, new_grant, new_lease; asks: the attempt itself asks.
+-- After: receivers: how many connections subscribe to its inbox (1 for the attempt that asks), or an error.
+local receivers = asks and 1 or redis.pcall('PUBLISH',
   string.match(key, '^[^{]*') .. 'inbox:' .. string.sub(attempt, 1, 16),
-  'G ' .. attempt .. ' ' .. its_number .. ' ' .. clock .. ' ' .. its_lease .. ' ' .. key)
+  'G ' .. attempt .. ' ' .. new_grant .. ' ' .. clock .. ' ' .. new_lease .. ' ' .. key)

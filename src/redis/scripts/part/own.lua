@@ -1,16 +1,16 @@
 -- SPDX-License-Identifier: MIT
--- Makes an attempt the owner. If the attempt itself asks, the key lives for `life` ms. If another client's request
--- gives it the lock, that request only prolongs the life of the key: if the new lease ends after the last one, or if
--- the number is ahead of the clock.
+-- Makes an attempt the owner. If the attempt itself asks, the key lives for `ttl` ms. If another client's request gives
+-- it the lock, that request only prolongs the life of the key: if the new lease ends after the last one, or if the
+-- number is ahead of the clock.
 --
--- The field `ms` counts from the number. If the number is ahead of the clock, `ms` is smaller by that. The lease still
--- ends at the same moment.
+-- LEASE counts from GRANT. If the number is ahead of the clock, LEASE is smaller by that. The lease still ends at the
+-- same moment.
 --
--- Before: key, now, life; attempt, its_lease (in ms), its_label; all of number.lua; ends: end of the last lease; asks:
--- the attempt itself asks.
-redis.call('HSET', key, 'owner', attempt, 'ms', ahead == 0 and its_lease or string.format('%.0f', its_lease - ahead),
-  'number', its_number, 'label', its_label)
-local lives = ahead == 0 and life or string.format('%.0f', life + ahead)
-if asks or ((ahead > 0 or now + its_lease * 1000 > ends) and redis.call('PTTL', key) < lives + 0) then
-  redis.call('PEXPIRE', key, lives)
+-- Before: call, key, now, ttl; attempt, new_lease (in ms), new_label; all of number.lua; lease_ends: when the last
+-- lease ended; asks: the attempt itself asks.
+call('HSET', key, OWNER, attempt, LEASE, ahead == 0 and new_lease or string.format('%.0f', new_lease - ahead), GRANT,
+  new_grant, LABEL, new_label)
+local new_ttl = ahead == 0 and ttl or string.format('%.0f', ttl + ahead)
+if asks or ((ahead > 0 or now + new_lease * 1000 > lease_ends) and call('PTTL', key) < new_ttl + 0) then
+  call('PEXPIRE', key, new_ttl)
 end
