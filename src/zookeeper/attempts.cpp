@@ -54,7 +54,8 @@ void Attempts::acquire(const std::shared_ptr<Acquisition>& operation) {
   Session& session = its_owner != nullptr
                          ? its_owner->session()
                          : parts_.sessions->with_room(claim.paths(beside.has_value()));
-  const CoursePtr course = maker_of(request.mode)(parts_, std::move(claim), session, operation);
+  const CoursePtr course =
+      maker_of(request.mode)(NewAttempt{parts_, session, std::move(claim), operation});
   add(course);
   if (session.up()) return course->drive();
   session.urge(parts_.now());
@@ -90,7 +91,7 @@ std::vector<Attempts::CoursePtr> Attempts::all_of(const Session& session) const 
 // counts that one. If it is shorter, a hold was promised more time than its session may last
 // without a sign of life; and no renewal takes back what an earlier one has promised.
 void Attempts::connected(const Session& session) {
-  const Instant least = session.proven() + session.timeout();
+  const Instant least = session.life().proven() + session.timeout();
   for (const CoursePtr& course : all_of(session)) {
     if (course->operation()) course->operation()->trouble(Failure{});
     if (course->is_held() && !course->claim().is_gate && course->hold().lapse() > least &&
@@ -109,11 +110,16 @@ void Attempts::disconnected(const Session& session) {
   each_of.finish();
 }
 
+// Each has to know it, as above. An attempt ends others with it: a gate is over with the attempt
+// that it opened for.
 void Attempts::ended(const Session& session, const Failure& why, bool at_server, bool final) {
-  for (const CoursePtr& course : all_of(session)) {
-    // A gate may be over with the attempt that it opened for.
-    if (course->phase() != Course::Phase::over) course->ended(why, at_server, final);
+  base::OneByOne each_of;
+  for (auto next = courses_.begin(); next != courses_.end();) {
+    const CoursePtr course = next->second;
+    if (&course->session() == &session) each_of([&] { course->ended(why, at_server, final); });
+    next = courses_.upper_bound(course->claim().attempt);
   }
+  each_of.finish();
 }
 
 void Attempts::tick(Instant now) {

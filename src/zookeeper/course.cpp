@@ -14,27 +14,26 @@
 
 namespace mortise::zookeeper {
 
-CourseState::CourseState(Parts& parts, Claim claim, Session& session,
-                         std::shared_ptr<Acquisition> operation)
-    : parts_(parts),
-      claim_(std::move(claim)),
-      session_(session),
-      operation_(std::move(operation)),
-      releases_(parts),
+CourseState::CourseState(NewAttempt its)
+    : parts_(its.parts),
+      claim_(std::move(its.claim)),
+      session_(its.session),
+      operation_(std::move(its.operation)),
+      releases_(its.parts),
       paths_(claim_.is_gate ? Paths() : claim_.paths(operation_ && operation_->request().beside)) {
-  session_.paths.owned += paths_.owned;
-  session_.paths.watched += paths_.watched;
+  session_.load.paths.owned += paths_.owned;
+  session_.load.paths.watched += paths_.watched;
 }
 
 void CourseState::set_phase(Phase phase) noexcept {
-  if (phase_ == Phase::held) --session_.holding;
+  if (phase_ == Phase::held) --session_.load.holding;
   phase_ = phase;
-  if (phase_ == Phase::held) ++session_.holding;
+  if (phase_ == Phase::held) ++session_.load.holding;
 }
 
 void CourseState::set_watching(bool is_watching) noexcept {
   if (is_watching_ == is_watching) return;
-  is_watching ? ++session_.awaiting : --session_.awaiting;
+  is_watching ? ++session_.load.awaiting : --session_.load.awaiting;
   is_watching_ = is_watching;
 }
 
@@ -70,12 +69,12 @@ void CourseState::answered() {
 }
 
 void CourseState::give_watches_back() noexcept {
-  session_.paths.watched -= std::exchange(paths_.watched, std::size_t{0});
+  session_.load.paths.watched -= std::exchange(paths_.watched, std::size_t{0});
 }
 
 void CourseState::give_paths_back() noexcept {
   give_watches_back();
-  session_.paths.owned -= std::exchange(paths_.owned, std::size_t{0});
+  session_.load.paths.owned -= std::exchange(paths_.owned, std::size_t{0});
 }
 
 void HolderLook::set(std::string head, std::size_t waiters) {
@@ -93,9 +92,9 @@ void HolderLook::clear() noexcept {
 
 void HolderLook::ask() {
   if (is_told_ || head_.empty()) return;
-  const auto answer = course_.answer(
-      [this, node = head_, waiters = waiters_](const Reply& reply) { told(node, waiters, reply); });
-  course_.count(course_.session().get(head_, false, answer));
+  course_.ask({Ask::get, head_}, [this, node = head_, waiters = waiters_](const Reply& reply) {
+    told(node, waiters, reply);
+  });
 }
 
 void HolderLook::told(const std::string& node, std::size_t waiters, const Reply& reply) {
@@ -210,15 +209,14 @@ bool Course::has_peeked() {
   if (has_peeked_) return true;
   node_.ask_for_name();
   // A caller that knows that the name is free must not find it held.
-  count(session().list_in_sync(claim().queue,
-                               answer([this](const Reply& reply) { listed(reply, true); })));
+  ask_in_sync({Ask::list, claim().queue}, [this](const Reply& reply) { listed(reply, true); });
   return false;
 }
 
 void Course::list(bool watch) {
   node_.ask_for_name();
-  const auto answered = answer([this](const Reply& reply) { listed(reply, false); });
-  count(session().list(claim().queue, answered, watch));
+  ask({watch ? Ask::list_and_watch : Ask::list, claim().queue},
+      [this](const Reply& reply) { listed(reply, false); });
 }
 
 void Course::listed(const Reply& reply, bool is_peek) {

@@ -52,6 +52,13 @@ class Releases {
   std::vector<std::shared_ptr<Release>> releases_;
 };
 
+struct NewAttempt {
+  Parts& parts;
+  Session& session;
+  Claim claim;
+  std::shared_ptr<Acquisition> operation{};  ///< null: of a gate
+};
+
 /// The state of an attempt, but for its node and its hold.
 class CourseState : public std::enable_shared_from_this<CourseState>, public Watcher {
  public:
@@ -64,7 +71,7 @@ class CourseState : public std::enable_shared_from_this<CourseState>, public Wat
     over,       ///< nothing is asked for it any more
   };
 
-  CourseState(Parts& parts, Claim claim, Session& session, std::shared_ptr<Acquisition> operation);
+  explicit CourseState(NewAttempt its);
   CourseState(const CourseState&) = delete;
   CourseState& operator=(const CourseState&) = delete;
 
@@ -90,20 +97,18 @@ class CourseState : public std::enable_shared_from_this<CourseState>, public Wat
 
   /// @return true if its next step comes with an answer or a connection, or it has none.
   [[nodiscard]] bool has_to_wait() const;
-  /// @return the receiver of the answer to a counted request.
-  /// @param even_if_over it is called when the attempt is over as well
+  /// Asks a server.
+  /// @param heed receives the reply
+  /// @param even_if_over it does so if the attempt is over as well
+  /// @return false: there is no connection
   template <class Heed>
-  [[nodiscard]] Session::Answer answer(Heed heed, bool even_if_over = false) {
-    return [self = shared_from_this(), heed = std::move(heed), even_if_over](const Reply& reply) {
-      --self->under_way_;
-      if (self->phase_ != Phase::over || even_if_over) heed(reply);
-      self->answered();
-    };
+  bool ask(Request request, Heed heed, bool even_if_over = false) {
+    return count(session_.ask(std::move(request), answer(std::move(heed), even_if_over)));
   }
-  /// @return `is_sent`: a request whose answer `answer()` receives.
-  bool count(bool is_sent) noexcept {
-    if (is_sent) ++under_way_;
-    return is_sent;
+  /// The same, with data that the leader has by now.
+  template <class Heed>
+  bool ask_in_sync(Request request, Heed heed) {
+    return count(session_.ask_in_sync(std::move(request), answer(std::move(heed), false)));
   }
   [[nodiscard]] bool is_asking() const noexcept { return under_way_ > 0; }
   /// The server refused a request of it, and did nothing.
@@ -122,6 +127,18 @@ class CourseState : public std::enable_shared_from_this<CourseState>, public Wat
   void give_paths_back() noexcept;
 
  private:
+  template <class Heed>
+  [[nodiscard]] Calls::Answer answer(Heed heed, bool even_if_over) {
+    return [self = shared_from_this(), heed = std::move(heed), even_if_over](const Reply& reply) {
+      --self->under_way_;
+      if (self->phase_ != Phase::over || even_if_over) heed(reply);
+      self->answered();
+    };
+  }
+  bool count(bool is_sent) noexcept {
+    if (is_sent) ++under_way_;
+    return is_sent;
+  }
   void answered();
 
   Parts& parts_;
@@ -237,13 +254,9 @@ class Course : public CourseState {
 };
 
 // In the files of those names.
-[[nodiscard]] std::shared_ptr<Course> queue_course(Parts& parts, Claim claim, Session& session,
-                                                   const std::shared_ptr<Acquisition>& operation);
-[[nodiscard]] std::shared_ptr<Course> reader_course(Parts& parts, Claim claim, Session& session,
-                                                    const std::shared_ptr<Acquisition>& operation);
-[[nodiscard]] std::shared_ptr<Course> permit_course(Parts& parts, Claim claim, Session& session,
-                                                    const std::shared_ptr<Acquisition>& operation);
-[[nodiscard]] std::shared_ptr<Course> key_course(Parts& parts, Claim claim, Session& session,
-                                                 const std::shared_ptr<Acquisition>& operation);
+[[nodiscard]] std::shared_ptr<Course> queue_course(NewAttempt its);
+[[nodiscard]] std::shared_ptr<Course> reader_course(NewAttempt its);
+[[nodiscard]] std::shared_ptr<Course> permit_course(NewAttempt its);
+[[nodiscard]] std::shared_ptr<Course> key_course(NewAttempt its);
 
 }  // namespace mortise::zookeeper

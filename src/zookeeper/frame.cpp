@@ -3,12 +3,23 @@
 #include "zookeeper/frame.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace mortise::zookeeper {
 namespace {
 
 constexpr std::size_t number_size = 4;
 constexpr std::size_t stat_size = 68;
+constexpr std::size_t request_header = 8;  // number, type
+constexpr std::size_t reply_header = 16;   // number, transaction, error
+constexpr std::size_t greeting_size = 37;  // of the answer, with the mark of a read-only server
+constexpr std::size_t old_greeting_size = 36;
+
+// Frames that no request of ours is numbered like.
+constexpr std::int32_t of_watch = -1;
+constexpr std::int32_t of_ping = -2;
+constexpr std::int32_t of_credentials = -4;
+constexpr std::int32_t of_watches = -8;
 
 // Of requests; those that are not named are answered by a header alone.
 constexpr std::int32_t failed = -1;  // in the place of a write's
@@ -20,6 +31,7 @@ constexpr std::int32_t set_data = 5;
 constexpr std::int32_t get_children = 8;
 constexpr std::int32_t sync = 9;
 constexpr std::int32_t check = 13;
+constexpr std::int32_t several = 14;
 constexpr std::int32_t create_with_stat = 15;
 constexpr std::int32_t create_container = 19;
 
@@ -97,16 +109,8 @@ bool skip_answer(std::int32_t type, std::string_view& body) noexcept {
   }
 }
 
-}  // namespace
-
-std::uint32_t big_endian(const char* bytes) noexcept {
-  std::uint32_t number = 0;
-  for (std::size_t i = 0; i < number_size; ++i) {
-    number = number << 8U | static_cast<unsigned char>(bytes[i]);
-  }
-  return number;
-}
-
+/// @param body of a reply without an error
+/// @return true if the C client finds there what it reads; more may follow
 bool sound_reply(std::int32_t type, std::string_view body) noexcept {
   switch (type) {
     case create:
@@ -121,6 +125,8 @@ bool sound_reply(std::int32_t type, std::string_view body) noexcept {
   }
 }
 
+/// @param body of a request that is several writes in one
+/// @return the types of its writes, in their order
 std::vector<std::int32_t> writes_of(std::string_view body) {
   std::vector<std::int32_t> writes;
   Heading heading;
@@ -130,6 +136,7 @@ std::vector<std::int32_t> writes_of(std::string_view body) {
   return writes;
 }
 
+/// @param writes of the request: the C client reads an answer to each, by its type
 bool sound_answers(const std::vector<std::int32_t>& writes, std::string_view body) noexcept {
   Heading heading;
   for (const std::int32_t write : writes) {
@@ -143,6 +150,66 @@ bool sound_answers(const std::vector<std::int32_t>& writes, std::string_view bod
 bool sound_event(std::string_view body) noexcept {
   // Its type, and the session's state.
   return skip(body, 2 * number_size) && skip_string(body);
+}
+
+std::int32_t number_at(std::string_view frame, std::size_t place) noexcept {
+  return static_cast<std::int32_t>(big_endian(frame.data() + place));
+}
+
+}  // namespace
+
+std::uint32_t big_endian(const char* bytes) noexcept {
+  std::uint32_t number = 0;
+  for (std::size_t i = 0; i < number_size; ++i) {
+    number = number << 8U | static_cast<unsigned char>(bytes[i]);
+  }
+  return number;
+}
+
+std::string_view frame_of(std::string_view bytes) noexcept {
+  if (bytes.size() < length_size) return {};
+  const std::size_t size = big_endian(bytes.data()) + length_size;
+  return bytes.size() < size ? std::string_view() : bytes.substr(0, size);
+}
+
+void AwaitedReplies::sent(std::string_view frame) {
+  if (!std::exchange(is_greeting_sent_, true) || frame.size() < request_header) return;
+  const std::int32_t number = number_at(frame, 0);
+  const std::int32_t type = number_at(frame, number_size);
+  if (number == of_ping) {
+    ++pings_;
+  } else if (number != of_credentials && number != of_watches) {
+    sent_.push_back({.number = number, .type = type});
+    if (type == several) sent_.back().writes = writes_of(frame.substr(request_header));
+  }
+}
+
+bool AwaitedReplies::accepts(std::string_view frame) {
+  if (!std::exchange(is_greeted_, true)) {
+    return frame.size() == greeting_size || frame.size() == old_greeting_size;
+  }
+  if (frame.size() < reply_header) return false;
+  const std::int32_t number = number_at(frame, 0);
+  const bool is_error = number_at(frame, reply_header - number_size) != 0;
+  const std::string_view body = frame.substr(reply_header);
+  switch (number) {
+    case of_watch: return sound_event(body);
+    case of_ping: pings_ = std::max(pings_ - 1, 0); return true;
+    case of_credentials:
+    case of_watches: return true;
+    default: break;
+  }
+  if (sent_.empty() || sent_.front().number != number) return false;
+  const Sent sent = std::move(sent_.front());
+  sent_.pop_front();
+  if (is_error) return true;
+  return sent.type == several ? sound_answers(sent.writes, body) : sound_reply(sent.type, body);
+}
+
+void AwaitedReplies::clear() noexcept {
+  is_greeting_sent_ = is_greeted_ = false;
+  sent_.clear();
+  pings_ = 0;
 }
 
 }  // namespace mortise::zookeeper

@@ -1,36 +1,52 @@
 // SPDX-License-Identifier: MIT
-// The shape of what a ZooKeeper server sends. The C client reads an answer without looking whether
-// it could: of one that is too short it hands out memory that nobody has written. So an answer is
-// looked at before the C client gets it. Pure; it knows the protocol (zookeeper.jute), and no more.
+// The frames of a connection. The C client reads a reply without looking whether it could: of one
+// that is too short it hands out memory that nobody has written. It ends the process at a reply
+// with another number, or at one too many. So a reply is looked at before the C client gets it.
+// Pure; it knows the protocol (zookeeper.jute), and no more.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <string_view>
 #include <vector>
 
 namespace mortise::zookeeper {
 
+/// The number of bytes that follow comes before each frame.
+inline constexpr std::size_t length_size = 4;
+
 /// @return the number that the first four bytes are; there are so many.
 [[nodiscard]] std::uint32_t big_endian(const char* bytes) noexcept;
 
-/// The type of a request that is several writes in one.
-inline constexpr std::int32_t multi_type = 14;
+/// @return the first frame with its length; empty = it is not whole.
+[[nodiscard]] std::string_view frame_of(std::string_view bytes) noexcept;
 
-/// @param type of the request, as the protocol numbers them; any but `multi_type`
-/// @param body what follows the header of a reply that tells of no error
-/// @return whether all is there that the C client reads of it; more may follow
-[[nodiscard]] bool sound_reply(std::int32_t type, std::string_view body) noexcept;
+/// The replies that a connection awaits.
+class AwaitedReplies {
+ public:
+  /// @param frame that leaves, without its length
+  void sent(std::string_view frame);
+  /// @param frame that has come, without its length
+  /// @return true if the C client survives it. It is not awaited any more
+  [[nodiscard]] bool accepts(std::string_view frame);
+  /// @return true if the first frame has left, which is the greeting.
+  [[nodiscard]] bool is_greeting_sent() const noexcept { return is_greeting_sent_; }
+  /// @return true if a ping was sent that is not answered.
+  [[nodiscard]] bool awaits_pong() const noexcept { return pings_ > 0; }
+  /// The next connection begins.
+  void clear() noexcept;
 
-/// @param body what follows the header of a request of `multi_type`
-/// @return the types of its writes, in their order
-[[nodiscard]] std::vector<std::int32_t> writes_of(std::string_view body);
-
-/// @param writes of the request: the C client reads an answer to each, by its type
-/// @return `sound_reply()` for a request of `multi_type`.
-[[nodiscard]] bool sound_answers(const std::vector<std::int32_t>& writes,
-                                 std::string_view body) noexcept;
-
-/// @return the same for what tells of a watch.
-[[nodiscard]] bool sound_event(std::string_view body) noexcept;
+ private:
+  struct Sent {
+    std::int32_t number = 0;
+    std::int32_t type = 0;
+    std::vector<std::int32_t> writes{};  ///< of a request that is several in one
+  };
+  bool is_greeting_sent_ = false;
+  bool is_greeted_ = false;
+  std::deque<Sent> sent_;  // in order
+  int pings_ = 0;
+};
 
 }  // namespace mortise::zookeeper

@@ -21,9 +21,6 @@ namespace {
 // Of the protocol; our header may be older than the server.
 constexpr int user_demanded = -124;
 constexpr int quota_exceeded = -125;
-// No node comes to it: one has to be written 2^31 times.
-constexpr int no_version = 0x7fffffff;
-
 // That the server puts behind a name; of an int, which may be negative.
 constexpr std::size_t digits_of_a_number = 11;
 
@@ -64,6 +61,19 @@ const void* data_of(std::uint64_t call) noexcept {
 
 std::uint64_t call_of(const void* data) noexcept { return reinterpret_cast<std::uintptr_t>(data); }
 
+/// @return the C client's word for the kind of node that a request makes.
+int mode_of(const Request& request) noexcept {
+  switch (request.kind) {
+    case Ask::create_container: return ZOO_CONTAINER;
+    case Ask::create_own: return ZOO_EPHEMERAL;
+    case Ask::create_ephemeral: break;
+    default: return ZOO_PERSISTENT;
+  }
+  const bool stays =
+      base::mutant("zookeeper.permit_is_lost_with_its_client") && request.path.ends_with("-lease-");
+  return stays ? ZOO_PERSISTENT_SEQUENTIAL : ZOO_EPHEMERAL_SEQUENTIAL;
+}
+
 Reply reply_of(int number, const struct Stat* stat) noexcept {
   Reply reply;
   reply.code = code_of(number);
@@ -97,6 +107,7 @@ struct Handle::Writing {
 // its frames: without memory the process ends, as it does inside the C client.
 struct Handle::Callbacks {
   static void replied(const void* data, const Reply& reply) noexcept {
+    if (reply.code == Code::no_user) current->note(News::no_user);
     current->user_.replied(call_of(data), reply);
   }
   static void made(int code, const char* path, const struct Stat* stat, const void* data) {
@@ -137,20 +148,19 @@ struct Handle::Callbacks {
   }
   static void watched(zhandle_t* /*handle*/, int type, int state, const char* path,
                       void* /*context*/) {
-    User& user = current->user_;
     if (type != ZOO_SESSION_EVENT) {
       const bool known =
           type == ZOO_DELETED_EVENT || type == ZOO_CHANGED_EVENT || type == ZOO_CHILD_EVENT;
       if (path == nullptr || !known) return;
-      user.watched(path, type == ZOO_DELETED_EVENT);
+      current->user_.watched(path, type == ZOO_DELETED_EVENT);
     } else if (state == ZOO_CONNECTED_STATE) {
-      user.connected();
+      current->note(News::up);
     } else if (state == ZOO_EXPIRED_SESSION_STATE) {
-      user.expired();
+      current->note(News::expired);
     } else if (state == ZOO_AUTH_FAILED_STATE) {
-      user.refused();
+      current->note(News::refused);
     } else {
-      user.disconnected();
+      current->note(News::down);
     }
   }
 
@@ -170,7 +180,10 @@ struct Handle::Callbacks {
 };
 
 Handle::Handle(const Options& options, User& user)
-    : user_(user), wire_(options.tls), creator_only_(options.creator_only) {
+    : user_(user),
+      wire_(options.tls),
+      creator_only_(options.creator_only),
+      servers_(options.servers) {
   wire_.set_hosts(options.hosts);
   static std::once_flag once;
   std::call_once(once, [] {
@@ -214,112 +227,92 @@ void Handle::farewell(Instant until) noexcept {
   if (!base::mutant("zookeeper.close_leaves_the_session")) wire_.farewell(until);
 }
 
-bool Handle::create_ephemeral(const std::string& prefix, std::string_view data,
-                              std::uint64_t call) {
-  const Callbacks::Scope scope(*this);
-  const bool stays =
-      base::mutant("zookeeper.permit_is_lost_with_its_client") && prefix.ends_with("-lease-");
-  return zoo_acreate2(handle_, prefix.c_str(), data.data(), static_cast<int>(data.size()),
-                      creator_only_ ? &ZOO_CREATOR_ALL_ACL : &ZOO_OPEN_ACL_UNSAFE,
-                      stays ? ZOO_PERSISTENT_SEQUENTIAL : ZOO_EPHEMERAL_SEQUENTIAL,
-                      &Callbacks::made, data_of(call)) == ZOK;
+// Why a server ends the connection is known before the end.
+void Handle::note(News news) noexcept {
+  if (news_ != News::no_user || news != News::down) news_ = news;
 }
 
-bool Handle::create_parent(const std::string& path, bool container, std::string_view data,
-                           std::uint64_t call) {
+bool Handle::send(const Request& request, std::uint64_t call) {
+  if (request.kind == Ask::several) return send_several(request.parts, call);
   const Callbacks::Scope scope(*this);
-  return zoo_acreate(handle_, path.c_str(), data.data(), static_cast<int>(data.size()),
-                     creator_only_ ? &ZOO_CREATOR_ALL_ACL : &ZOO_OPEN_ACL_UNSAFE,
-                     container ? ZOO_CONTAINER : ZOO_PERSISTENT, &Callbacks::made_parent,
-                     data_of(call)) == ZOK;
-}
-
-bool Handle::remove(const std::string& path, std::uint64_t call) {
-  const Callbacks::Scope scope(*this);
-  return zoo_adelete(handle_, path.c_str(), -1, &Callbacks::done, data_of(call)) == ZOK;
-}
-
-bool Handle::list(const std::string& path, bool watch, std::uint64_t call) {
-  const Callbacks::Scope scope(*this);
-  return zoo_awget_children(handle_, path.c_str(), watch ? &Callbacks::watched : nullptr, nullptr,
-                            &Callbacks::listed, data_of(call)) == ZOK;
-}
-
-bool Handle::get(const std::string& path, bool watch, std::uint64_t call) {
-  const Callbacks::Scope scope(*this);
-  return zoo_awget(handle_, path.c_str(), watch ? &Callbacks::watched : nullptr, nullptr,
-                   &Callbacks::got, data_of(call)) == ZOK;
-}
-
-bool Handle::exists(const std::string& path, std::uint64_t call) {
-  const Callbacks::Scope scope(*this);
-  return zoo_awexists(handle_, path.c_str(), nullptr, nullptr, &Callbacks::seen, data_of(call)) ==
-         ZOK;
-}
-
-bool Handle::sync(const std::string& path, std::uint64_t call) {
-  const Callbacks::Scope scope(*this);
-  return zoo_async(handle_, path.c_str(), &Callbacks::made_parent, data_of(call)) == ZOK;
-}
-
-bool Handle::set(const std::string& path, std::string_view data, std::uint64_t call) {
-  const Callbacks::Scope scope(*this);
-  return zoo_aset(handle_, path.c_str(), data.data(), static_cast<int>(data.size()), -1,
-                  &Callbacks::seen, data_of(call)) == ZOK;
-}
-
-bool Handle::write(std::vector<Write> writes, std::uint64_t call) {
-  const Callbacks::Scope scope(*this);
-  auto made = std::make_unique<Writing>();
-  made->requests.resize(writes.size());
-  made->answers.resize(writes.size());
+  const char* const path = request.path.c_str();
+  const char* const bytes = request.data.data();
+  const int size = static_cast<int>(request.data.size());
   const struct ACL_vector* const rights =
       creator_only_ ? &ZOO_CREATOR_ALL_ACL : &ZOO_OPEN_ACL_UNSAFE;
-  for (std::size_t i = 0; i < writes.size(); ++i) {
-    const Write& each = writes[i];
+  const void* const data = data_of(call);
+  const auto sent = [&] {
+    switch (request.kind) {
+      case Ask::create:
+      case Ask::create_container:
+        return zoo_acreate(handle_, path, bytes, size, rights, mode_of(request),
+                           &Callbacks::made_parent, data);
+      case Ask::create_own:
+      case Ask::create_ephemeral:
+        return zoo_acreate2(handle_, path, bytes, size, rights, mode_of(request), &Callbacks::made,
+                            data);
+      case Ask::set:
+        return zoo_aset(handle_, path, bytes, size, request.version, &Callbacks::seen, data);
+      case Ask::remove: return zoo_adelete(handle_, path, request.version, &Callbacks::done, data);
+      case Ask::list:
+        return zoo_awget_children(handle_, path, nullptr, nullptr, &Callbacks::listed, data);
+      case Ask::list_and_watch:
+        return zoo_awget_children(handle_, path, &Callbacks::watched, nullptr, &Callbacks::listed,
+                                  data);
+      case Ask::get: return zoo_awget(handle_, path, nullptr, nullptr, &Callbacks::got, data);
+      case Ask::get_and_watch:
+        return zoo_awget(handle_, path, &Callbacks::watched, nullptr, &Callbacks::got, data);
+      case Ask::exists:
+        return zoo_awexists(handle_, path, nullptr, nullptr, &Callbacks::seen, data);
+      case Ask::sync: return zoo_async(handle_, path, &Callbacks::made_parent, data);
+      // Its parameter is declared as the address of a function pointer, and called as a function.
+      // (Its sister for a single watcher tells the server nothing.)
+      case Ask::unwatch:
+        return zoo_aremove_all_watches(handle_, path, ZWATCHTYPE_DATA, 0,
+                                       reinterpret_cast<void_completion_t*>(&Callbacks::done),
+                                       data);
+      case Ask::check:
+      case Ask::several: break;
+    }
+    return static_cast<int>(ZBADARGUMENTS);
+  };
+  return sent() == ZOK;
+}
+
+bool Handle::send_several(const std::vector<Request>& parts, std::uint64_t call) {
+  const Callbacks::Scope scope(*this);
+  auto made = std::make_unique<Writing>();
+  made->requests.resize(parts.size());
+  made->answers.resize(parts.size());
+  const struct ACL_vector* const rights =
+      creator_only_ ? &ZOO_CREATOR_ALL_ACL : &ZOO_OPEN_ACL_UNSAFE;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const Request& part = parts[i];
     zoo_op_t* const request = &made->requests[i];
-    const int size = static_cast<int>(each.data.size());
-    switch (each.kind) {
-      case Write::Kind::create:
-        zoo_create_op_init(request, each.path.c_str(), each.data.data(), size, rights,
-                           ZOO_PERSISTENT, nullptr, 0);
+    const char* const path = part.path.c_str();
+    const int size = static_cast<int>(part.data.size());
+    switch (part.kind) {
+      case Ask::set:
+        zoo_set_op_init(request, path, part.data.data(), size, part.version, nullptr);
         break;
-      case Write::Kind::create_own:
-        zoo_create_op_init(request, each.path.c_str(), each.data.data(), size, rights,
-                           ZOO_EPHEMERAL, nullptr, 0);
+      case Ask::remove: zoo_delete_op_init(request, path, part.version); break;
+      case Ask::check: zoo_check_op_init(request, path, part.version); break;
+      case Ask::create_ephemeral:
+        made->made.resize(part.path.size() + digits_of_a_number + 1);
+        zoo_create_op_init(request, path, part.data.data(), size, rights, mode_of(part),
+                           made->made.data(), static_cast<int>(made->made.size()));
         break;
-      case Write::Kind::create_ephemeral:
-        made->made.resize(each.path.size() + digits_of_a_number + 1);
-        zoo_create_op_init(request, each.path.c_str(), each.data.data(), size, rights,
-                           ZOO_EPHEMERAL_SEQUENTIAL, made->made.data(),
-                           static_cast<int>(made->made.size()));
+      default:
+        zoo_create_op_init(request, path, part.data.data(), size, rights, mode_of(part), nullptr,
+                           0);
         break;
-      case Write::Kind::set:
-        zoo_set_op_init(request, each.path.c_str(), each.data.data(), size, each.version, nullptr);
-        break;
-      case Write::Kind::remove: zoo_delete_op_init(request, each.path.c_str(), each.version); break;
-      case Write::Kind::check: zoo_check_op_init(request, each.path.c_str(), each.version); break;
     }
   }
   Writing& writing = *(writings_[call] = std::move(made));
-  const bool sent = zoo_amulti(handle_, static_cast<int>(writes.size()), writing.requests.data(),
+  const bool sent = zoo_amulti(handle_, static_cast<int>(parts.size()), writing.requests.data(),
                                writing.answers.data(), &Callbacks::wrote, data_of(call)) == ZOK;
   if (!sent) writings_.erase(call);
   return sent;
-}
-
-bool Handle::refused_write(const std::string& path, std::uint64_t call) {
-  const Callbacks::Scope scope(*this);
-  return zoo_aset(handle_, path.c_str(), "", 0, no_version, &Callbacks::seen, data_of(call)) == ZOK;
-}
-
-bool Handle::unwatch(const std::string& path, std::uint64_t call) {
-  const Callbacks::Scope scope(*this);
-  // Its parameter is declared as the address of a function pointer, and called as a function. (Its
-  // sister for a single watcher tells the server nothing.)
-  return zoo_aremove_all_watches(handle_, path.c_str(), ZWATCHTYPE_DATA, 0,
-                                 reinterpret_cast<void_completion_t*>(&Callbacks::done),
-                                 data_of(call)) == ZOK;
 }
 
 Handle::Prepared Handle::prepare(Instant now) {
@@ -338,12 +331,6 @@ Handle::Prepared Handle::prepare(Instant now) {
       .again = now + std::chrono::seconds(wait.tv_sec) + std::chrono::microseconds(wait.tv_usec)};
 }
 
-bool Handle::process_frame(int events) {
-  // Whatever it means, the user was told.
-  const int code = zookeeper_process(handle_, events);
-  return code == ZOK;
-}
-
 void Handle::process(short events) {
   const Callbacks::Scope scope(*this);
   if (!wire_.settled()) {
@@ -352,24 +339,20 @@ void Handle::process(short events) {
   }
   if ((wanted_ & ZOOKEEPER_WRITE) != 0 && (events & (POLLOUT | POLLERR | POLLHUP)) != 0) {
     wanted_ &= ~ZOOKEEPER_WRITE;
-    static_cast<void>(process_frame(ZOOKEEPER_WRITE));
+    zookeeper_process(handle_, ZOOKEEPER_WRITE);
     wire_.flush();
   }
   if ((events & (POLLIN | POLLERR | POLLHUP)) != 0) wire_.fill();
-  while (wire_.readable() && process_frame(ZOOKEEPER_READ)) {
+  while (wire_.readable() && zookeeper_process(handle_, ZOOKEEPER_READ) == ZOK) {
   }
 }
 
-void Handle::mark_broken(int error) {
-  wire_.mark_broken(error);
-  const Callbacks::Scope scope(*this);
-  if (wire_.readable()) static_cast<void>(process_frame(ZOOKEEPER_READ));
-}
-
 void Handle::set_servers(const std::string& servers, Hosts hosts) {
+  if (servers == servers_) return;
   const Callbacks::Scope scope(*this);
   wire_.set_hosts(std::move(hosts));
   zoo_set_servers(handle_, servers.c_str());
+  servers_ = servers;
 }
 
 // The C client closes its socket in the middle of its work. The number of a closed one is nobody's,

@@ -24,8 +24,8 @@ void Hold::prove(std::int64_t number) {
   Session& session = course_.session();
   if (session.is_proven(course_.parts().now())) return grant();
   const std::string node = course_.node().path();
-  const auto answer = course_.answer([this, node](const Reply& reply) { proved(node, reply); });
-  course_.count(session.refused_write(node, answer));
+  course_.ask({.kind = Ask::set, .path = node, .version = Request::no_version},
+              [this, node](const Reply& reply) { proved(node, reply); });
 }
 
 void Hold::proved(const std::string& node, const Reply& reply) {
@@ -41,7 +41,7 @@ void Hold::proved(const std::string& node, const Reply& reply) {
     const Instant now = course_.parts().now();
     if (session.is_proven(now)) return grant();
     // The leader knows that the session lives, but not yet since when.
-    course_.pause(now + session.report());
+    course_.pause(now + session.life().report());
   }
   course_.drive();
 }
@@ -59,7 +59,7 @@ void Hold::grant() {
   const Session& session = course_.session();
   course_.set_watching(false);
   course_.set_phase(Course::Phase::held);
-  counted_ = base::mutant("zookeeper.grant_from_now") ? parts.now() : session.proven();
+  counted_ = base::mutant("zookeeper.grant_from_now") ? parts.now() : session.life().proven();
   lapse_ = counted_ + session.timeout();
   parts.look_by(lapse_);
   const Grant grant{.number = number(),
@@ -120,14 +120,14 @@ void Hold::watch(bool wanted) {
   const auto answer = [this, course = course_.shared_from_this()](const Reply& reply) {
     if (course->phase() != Course::Phase::over) watching(reply);
   };
-  if (!session.get(node, true, answer)) return;
-  session.watch(node, course_.shared_from_this());
+  if (!session.ask({Ask::get_and_watch, node}, answer)) return;
+  session.watches().add(node, course_.shared_from_this());
   watches_node_ = true;
-  ++session.awaiting;
+  ++session.load.awaiting;
 }
 
 void Hold::forget_watch() noexcept {
-  if (std::exchange(watches_node_, false)) --course_.session().awaiting;
+  if (std::exchange(watches_node_, false)) --course_.session().load.awaiting;
 }
 
 void Hold::watching(const Reply& reply) {
@@ -138,7 +138,7 @@ void Hold::watching(const Reply& reply) {
   Parts& parts = course_.parts();
   parts.then([host = parts.host, hold = id()] { host->hold_wanted(hold); });
   // Other programs have to see the holder again, and the next revocation has to be seen.
-  static_cast<void>(course_.session().set(course_.node().path(), label, {}));
+  course_.session().ask({Ask::set, course_.node().path(), label}, {});
 }
 
 }  // namespace mortise::zookeeper

@@ -5,8 +5,9 @@
 #include <mortise/operation.hpp>
 #include <mortise/record.hpp>
 
-#include "zookeeper/handle.hpp"
+#include "zookeeper/leaders_clock.hpp"
 #include "zookeeper/lock_path.hpp"
+#include "zookeeper/request.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -30,12 +31,6 @@ struct Kept {
   [[nodiscard]] std::string bytes() const;
   /// @return nothing: it is none.
   [[nodiscard]] static std::optional<Kept> read(std::string_view bytes);
-};
-
-/// What is known of the time by the leader's clock, in milliseconds since 1970.
-struct LeadersTime {
-  std::int64_t least = 0;  ///< 0: nothing
-  std::int64_t most = 0;
 };
 
 /// What was found of a key.

@@ -18,9 +18,7 @@ namespace {
 
 class KeyCourse final : public RunCourse {
  public:
-  KeyCourse(Parts& parts, Claim claim, Session& session,
-            const std::shared_ptr<Acquisition>& operation)
-      : RunCourse(parts, std::move(claim), session, operation) {}
+  using RunCourse::RunCourse;
 
   void release(const std::shared_ptr<Release>& release) override {
     if (!releases().has(*release)) outcome_.set(release->conclusion());
@@ -50,8 +48,8 @@ class KeyCourse final : public RunCourse {
       if (reply.code == Code::no_node) set_removals(0);
     };
     const auto read = [this](const Reply& reply) { static_cast<void>(read_record(reply)); };
-    count(session().exists(claim().key.shelf, answer(counted)));
-    count(session().get(claim().key.kept, false, answer(read)));
+    ask({Ask::exists, claim().key.shelf}, counted);
+    ask({Ask::get, claim().key.kept}, read);
     QueueCourse::look();
   }
   void let_go() override {
@@ -68,7 +66,7 @@ class KeyCourse final : public RunCourse {
     if (!is_recalled()) {
       parts().ask_for_time(session(), needs_time_);
       const auto read = [this](const Reply& reply) { recalled(reply); };
-      count(session().get_in_sync(claim().key.kept, answer(read)));
+      ask_in_sync({Ask::get, claim().key.kept}, read);
       return;
     }
     if (!memo().there) return begin_.make_both();
@@ -131,7 +129,7 @@ class KeyCourse final : public RunCourse {
     // there is as a rule nothing to watch any more.
     if (!memo().pending()) return watch_record();
     const auto read = [this](const Reply& reply) { watching_record(false, reply); };
-    count(session().get(claim().key.kept, false, answer(read)));
+    ask({Ask::get, claim().key.kept}, read);
   }
   void remove() override { outcome_.has_outcome() ? outcome_.write() : QueueCourse::remove(); }
 
@@ -194,8 +192,8 @@ class KeyCourse final : public RunCourse {
   void watch_record() {
     if (watches_record_ || memory().repeat == Repeat::always) return;
     const auto read = [this](const Reply& reply) { watching_record(true, reply); };
-    if (!count(session().get(claim().key.kept, true, answer(read)))) return;
-    session().watch(claim().key.kept, shared_from_this());
+    if (!ask({Ask::get_and_watch, claim().key.kept}, read)) return;
+    session().watches().add(claim().key.kept, shared_from_this());
     watches_record_ = true;
   }
   void let_go_of_record() {
@@ -205,7 +203,7 @@ class KeyCourse final : public RunCourse {
   void watching_record(bool is_watched, const Reply& reply) {
     if (is_watched && reply.code != Code::ok && std::exchange(watches_record_, false)) {
       // There is no news of a record that is not there. It is read again with the queue.
-      session().forget_watch(claim().key.kept, *this);
+      session().watches().remove(claim().key.kept, *this);
     }
     if (is_leaving() || is_held()) return drive();
     if (!read_record(reply) || is_answered(memo().pending())) return;
@@ -222,9 +220,8 @@ class KeyCourse final : public RunCourse {
 
 }  // namespace
 
-std::shared_ptr<Course> key_course(Parts& parts, Claim claim, Session& session,
-                                   const std::shared_ptr<Acquisition>& operation) {
-  return std::make_shared<KeyCourse>(parts, std::move(claim), session, operation);
+std::shared_ptr<Course> key_course(NewAttempt its) {
+  return std::make_shared<KeyCourse>(std::move(its));
 }
 
 }  // namespace mortise::zookeeper

@@ -17,23 +17,22 @@ class RecallQuestion final : public Question {
         forgets_(operation->kind() == Recollection::Kind::forget) {}
 
  protected:
-  [[nodiscard]] bool begin(Session& session) override {
+  [[nodiscard]] bool begin() override {
     memo_ = {};
-    parts_.ask_for_time(session, is_precise_);
+    parts_.ask_for_time(session(), is_precise_);
     const auto counted = [this](const Reply& reply) { memo_.removals = reply.version; };
-    if (forgets_ && !session.exists(place_.shelf, answer(counted))) return false;
-    const auto looked = [this, &session](const Reply& reply) { read(session, reply); };
+    if (forgets_ && !ask({Ask::exists, place_.shelf}, counted)) return false;
+    const auto looked = [this](const Reply& reply) { read(reply); };
     // The list comes behind the record: the node that runs the key by that record is in the list.
-    const auto listed = [this, &session](const Reply& reply) {
+    const auto listed = [this](const Reply& reply) {
       if (!memo_.pending() || !is_found(reply, place_.queue)) return;
-      decide(session, !find_prefix(children_of(reply), memo_.kept.runner).empty());
+      decide(!find_prefix(children_of(reply), memo_.kept.runner).empty());
     };
-    return session.get_in_sync(place_.kept, answer(looked)) &&
-           session.list(place_.queue, answer(listed));
+    return ask_in_sync({Ask::get, place_.kept}, looked) && ask({Ask::list, place_.queue}, listed);
   }
 
  private:
-  void read(Session& session, const Reply& reply) {
+  void read(const Reply& reply) {
     if (!is_found(reply, place_.kept)) return;
     if (reply.code == Code::ok) {
       std::optional<Memo> memo = Memo::read(reply);
@@ -43,31 +42,31 @@ class RecallQuestion final : public Question {
       memo->removals = memo_.removals;
       memo_ = *std::move(memo);
     }
-    if (!is_precise_ && memo_.may_be_over(session.leaders_time(parts_.now()))) {
+    if (!is_precise_ && memo_.may_be_over(session().leaders_clock().time(parts_.now()))) {
       is_precise_ = true;
-      return require(ask(session));
+      return require(start());
     }
-    if (!memo_.pending()) decide(session, false);
+    if (!memo_.pending()) decide(false);
   }
   // Removes the record as it was found, or not at all: a run that began since has written it, and a
   // removal since then has written the shelf.
-  void decide(Session& session, bool is_run) {
+  void decide(bool is_run) {
     const bool goes =
         forgets_ && memo_.there && (!is_run || base::mutant("zookeeper.forgets_a_pending_key"));
-    if (!goes) return tell(session, is_run);
-    std::vector<Write> writes{
-        {.kind = Write::Kind::set, .path = place_.shelf, .version = memo_.removals}};
-    writes.push_back({.kind = Write::Kind::remove, .path = place_.kept, .version = memo_.version});
-    const auto removed = [this, &session](const Reply& reply) {
-      if (reply.code == Code::other_version) return require(ask(session));
-      if (is_found(reply, place_.kept)) tell(session, false);
+    if (!goes) return tell(is_run);
+    std::vector<Request> writes{
+        {.kind = Ask::set, .path = place_.shelf, .version = memo_.removals}};
+    writes.push_back({.kind = Ask::remove, .path = place_.kept, .version = memo_.version});
+    const auto removed = [this](const Reply& reply) {
+      if (reply.code == Code::other_version) return require(start());
+      if (is_found(reply, place_.kept)) tell(false);
     };
-    require(session.write(std::move(writes), answer(removed)));
+    require(ask(Request::all(std::move(writes)), removed));
   }
-  void tell(const Session& session, bool is_run) {
+  void tell(bool is_run) {
     complete([recollection = operation_as<Recollection>(),
               record = std::make_shared<const Record>(
-                  memo_.record(is_run, session.leaders_time(parts_.now())))] {
+                  memo_.record(is_run, session().leaders_clock().time(parts_.now())))] {
       recollection->answered(record);
     });
   }
@@ -94,12 +93,12 @@ class Recognition final : public Question {
   }
 
  protected:
-  [[nodiscard]] bool begin(Session& session) override {
+  [[nodiscard]] bool begin() override {
     const std::string& name = operation_as<Release>()->hold().name;
     const std::string kept = KeyPlace::of(parts_.settings.root, name).kept;
-    return session.get_in_sync(kept, answer([this, kept](const Reply& reply) {
-                                 if (is_found(reply, kept)) decide(Memo::found(reply));
-                               }));
+    return ask_in_sync({Ask::get, kept}, [this, kept](const Reply& reply) {
+      if (is_found(reply, kept)) decide(Memo::found(reply));
+    });
   }
 
  private:

@@ -59,12 +59,10 @@ void RunBegin::make_both() {
   OwnNode& node = course_.node();
   course_.operation()->sent(course_.parts().now());
   node.make_parents();
-  std::vector<Write> writes{{.kind = Write::Kind::create_ephemeral,
-                             .path = node.prefix(),
-                             .data = course_.claim().label}};
-  writes.push_back(record());
-  const auto answer = course_.answer([this](const Reply& reply) { made_both(reply); });
-  if (!course_.count(course_.session().write(std::move(writes), answer))) return;
+  std::vector<Request> writes{{Ask::create_ephemeral, node.prefix(), course_.claim().label},
+                              record()};
+  const auto made = [this](const Reply& reply) { made_both(reply); };
+  if (!course_.ask(Request::all(std::move(writes)), made)) return;
   node.asked();
   look_at_record();
 }
@@ -73,17 +71,17 @@ void RunBegin::write() {
   OwnNode& node = course_.node();
   const Memo& memo = course_.memo();
   if (!memo.there) node.make_parents();
-  std::vector<Write> writes{{.kind = Write::Kind::check, .path = node.path()}};
+  std::vector<Request> writes{{Ask::check, node.path()}};
   if (memo.there) {
     writes.push_back(
-        {.kind = Write::Kind::check, .path = course_.claim().key.shelf, .version = memo.removals});
+        {.kind = Ask::check, .path = course_.claim().key.shelf, .version = memo.removals});
   }
   writes.push_back(record());
-  const auto answer = course_.answer([this](const Reply& reply) { written(reply); });
-  if (course_.count(course_.session().write(std::move(writes), answer))) look_at_record();
+  const auto done = [this](const Reply& reply) { written(reply); };
+  if (course_.ask(Request::all(std::move(writes)), done)) look_at_record();
 }
 
-Write RunBegin::record() const {
+Request RunBegin::record() const {
   const Claim& claim = course_.claim();
   const Memo& memo = course_.memo();
   const std::uint64_t run = memo.record(false, course_.leaders_time()).run + 1;
@@ -95,7 +93,7 @@ Write RunBegin::record() const {
                   .attempt = claim.attempt.text(),
                   .label = claim.label,
                   .name = std::string(name_to_keep(claim.name))};
-  return {.kind = memo.there ? Write::Kind::set : Write::Kind::create,
+  return {.kind = memo.there ? Ask::set : Ask::create,
           .path = claim.key.kept,
           .data = kept.bytes(),
           .version = memo.version};
@@ -108,7 +106,7 @@ void RunBegin::look_at_record() {
     is_under_way_ = false;
     course_.begun(reply);
   };
-  course_.count(course_.session().get(course_.claim().key.kept, false, course_.answer(begun)));
+  course_.ask({Ask::get, course_.claim().key.kept}, begun);
   course_.parts().tidying->step(course_.session());
 }
 
@@ -166,20 +164,20 @@ void OutcomeWriter::write() {
   const bool takes_long = now - first_try_ >= course_.session().timeout() / parts_of_trying;
   if (tries_ >= most_tries && takes_long) return give_up();
   const Claim& claim = course_.claim();
-  std::vector<Write> writes{
-      {.kind = Write::Kind::set,
+  std::vector<Request> writes{
+      {.kind = Ask::set,
        .path = claim.key.kept,
        .data = record_of(course_.hold().id(), *conclusion_, claim.label).bytes(),
        .version = version_}};
   if (base::mutant("zookeeper.record_after_the_loss")) {
     // Whether it still has the key or not.
-    static_cast<void>(course_.session().remove(node.path(), {}));
-    writes.front().version = Write::any_version;
+    course_.session().ask({Ask::remove, node.path()}, {});
+    writes.front().version = Request::any_version;
   } else {
-    writes.push_back({.kind = Write::Kind::remove, .path = node.path()});
+    writes.push_back({Ask::remove, node.path()});
   }
-  const auto answer = course_.answer([this](const Reply& reply) { written(reply); });
-  if (!course_.count(course_.session().write(std::move(writes), answer))) return;
+  const auto done = [this](const Reply& reply) { written(reply); };
+  if (!course_.ask(Request::all(std::move(writes)), done)) return;
   ++tries_;
   node.removing(true);
 }
@@ -201,9 +199,8 @@ void OutcomeWriter::written(const Reply& reply) {
 }
 
 void OutcomeWriter::look() {
-  const auto answer = course_.answer([this](const Reply& reply) { found(reply); });
-  const bool is_sent = course_.session().get_in_sync(course_.claim().key.kept, answer);
-  course_.node().removing(course_.count(is_sent));
+  const auto looked = [this](const Reply& reply) { found(reply); };
+  course_.node().removing(course_.ask_in_sync({Ask::get, course_.claim().key.kept}, looked));
 }
 
 void OutcomeWriter::found(const Reply& reply) {

@@ -15,15 +15,14 @@ namespace mortise::zookeeper {
 /// An attempt for a key, with the record as it was last read.
 class RunCourse : public QueueCourse {
  public:
-  RunCourse(Parts& parts, Claim claim, Session& session,
-            const std::shared_ptr<Acquisition>& operation)
-      : QueueCourse(parts, std::move(claim), session, operation),
-        memory_(operation->request().memory) {}
+  using QueueCourse::QueueCourse;
 
   [[nodiscard]] const Memory& memory() const noexcept { return *memory_; }
   /// @return the record as last read.
   [[nodiscard]] const Memo& memo() const noexcept { return memo_; }
-  [[nodiscard]] LeadersTime leaders_time() const { return session().leaders_time(parts().now()); }
+  [[nodiscard]] LeadersTime leaders_time() const {
+    return session().leaders_clock().time(parts().now());
+  }
   /// @return the beginning of its node's name, which the record of its run has.
   [[nodiscard]] std::string_view guid() { return node().guid().substr(0, guid_size); }
   /// The record is out of date.
@@ -41,7 +40,7 @@ class RunCourse : public QueueCourse {
   void set_removals(std::int32_t removals) noexcept { memo_.removals = removals; }
 
  private:
-  const std::shared_ptr<const Memory> memory_;
+  const std::shared_ptr<const Memory> memory_ = operation()->request().memory;
   Memo memo_{};
   bool is_recalled_ = false;
 };
@@ -64,7 +63,7 @@ class RunBegin {
   void forget() noexcept { is_under_way_ = false; }
 
  private:
-  [[nodiscard]] Write record() const;
+  [[nodiscard]] Request record() const;
   void look_at_record();
   void made_both(const Reply& reply);
   void written(const Reply& reply);

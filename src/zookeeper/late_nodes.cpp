@@ -33,7 +33,7 @@ void LateNodes::look(Instant now) {
     const auto listed = [this, session = node.session, queue = node.queue](const Reply& reply) {
       if (reply.code == Code::ok) sweep(*session, queue, *reply.children);
     };
-    static_cast<void>(node.session->list_in_sync(node.queue, listed));
+    node.session->ask_in_sync({Ask::list, node.queue}, listed);
     ++node.looks;
     node.again = now + node.pause;
     node.pause *= 2;
@@ -51,10 +51,10 @@ void LateNodes::sweep(Session& session, const std::string& queue, const Children
 }
 
 void LateNodes::remove(Session& session, const std::string& node, const std::string& prefix) {
-  static_cast<void>(session.remove(node, [this, &session, node, prefix](const Reply& reply) {
+  session.ask({Ask::remove, node}, [this, &session, node, prefix](const Reply& reply) {
     if (reply.code == Code::ok || reply.code == Code::no_node) drop(prefix);
     if (reply.code == Code::denied) session.give_up(undeletable(node, reply));
-  }));
+  });
 }
 
 void LateNodes::drop(const std::string& prefix) {

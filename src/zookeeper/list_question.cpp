@@ -27,14 +27,14 @@ class ListQuestion final : public Question {
       : Question(parts, operation), listing_(*operation), path_(path_of(parts, *operation)) {}
 
  protected:
-  [[nodiscard]] bool begin(Session& session) override {
+  [[nodiscard]] bool begin() override {
     names_.clear();
     runs_.clear();
     cursor_.clear();
     awaited_ = 0;
-    return session.list_in_sync(path_, answer([this, &session](const Reply& reply) {
-                                  if (is_found(reply, path_)) listed(session, children_of(reply));
-                                }));
+    return ask_in_sync({Ask::list, path_}, [this](const Reply& reply) {
+      if (is_found(reply, path_)) listed(children_of(reply));
+    });
   }
 
  private:
@@ -50,10 +50,10 @@ class ListQuestion final : public Question {
     if (listing.mode() == Mode::once) return queues_path(root);
     return listing.mode() == Mode::permit ? semaphores_path(root) : root;
   }
-  void listed(Session& session, const Children& children) {
-    if (listing_.mode() == Mode::once) return choose_shelf(session, children);
+  void listed(const Children& children) {
+    if (listing_.mode() == Mode::once) return choose_shelf(children);
     add_names(path_, children, listing_.cursor());
-    look_at_each(session);
+    look_at_each();
   }
   /// The next names in the order of their nodes; the cursor, if there are more.
   void add_names(const std::string& where, const Children& nodes, const std::string& behind) {
@@ -68,7 +68,7 @@ class ListQuestion final : public Question {
     cursor_ = first.all() ? "" : names_.back().node;
   }
   // The first shelf with a queue, from where the page begins.
-  void choose_shelf(Session& session, const Children& shelves) {
+  void choose_shelf(const Children& shelves) {
     const std::string& cursor = listing_.cursor();
     const std::string from = cursor.substr(0, cursor.find('/'));
     Children in_use = shelves;
@@ -83,14 +83,13 @@ class ListQuestion final : public Question {
       const Children runs = children_of(reply);
       runs_.assign(runs.begin(), runs.end());
     };
-    const auto read = [this, &session, shelf, next](const Reply& reply) {
-      if (is_found(reply, shelf)) add_keys(session, shelf, next, children_of(reply));
+    const auto read = [this, shelf, next](const Reply& reply) {
+      if (is_found(reply, shelf)) add_keys(shelf, next, children_of(reply));
     };
-    require(session.list(queue, answer(stood)) &&
-            session.list(shelf_beside(parts_.settings.root, shelf), answer(read)));
+    require(ask({Ask::list, queue}, stood) &&
+            ask({Ask::list, shelf_beside(parts_.settings.root, shelf)}, read));
   }
-  void add_keys(Session& session, const std::string& shelf, const std::string& next,
-                Children records) {
+  void add_keys(const std::string& shelf, const std::string& next, Children records) {
     std::erase_if(records, [&](std::string_view node) {
       const std::optional<std::string> mark = mark_by(node);
       return !mark || std::none_of(runs_.begin(), runs_.end(),
@@ -101,32 +100,32 @@ class ListQuestion final : public Question {
     add_names(shelf_beside(parts_.settings.root, shelf), records,
               cursor.starts_with(before) ? cursor.substr(before.size()) : "");
     cursor_ = cursor_.empty() ? next : before + cursor_;
-    look_at_each(session);
+    look_at_each();
   }
 
-  void look_at_each(Session& session) {
+  void look_at_each() {
     if (names_.empty()) return answer_page();
     bool is_sent = true;
-    for (Name& name : names_) is_sent = is_sent && look_at(session, name);
+    for (Name& name : names_) is_sent = is_sent && look_at(name);
     require(is_sent);
   }
-  bool look_at(Session& session, Name& name) {
+  bool look_at(Name& name) {
     const auto look = counted(name, [this, &name](const Reply& reply) { looked(name, reply); });
-    if (listing_.mode() == Mode::once) return session.get(name.path, false, look);
+    if (listing_.mode() == Mode::once) return ask({Ask::get, name.path}, look);
     const bool permits = listing_.mode() == Mode::permit;
-    if (!session.list(permits ? leases_below(name.path) : name.path, look)) return false;
+    if (!ask({Ask::list, permits ? leases_below(name.path) : name.path}, look)) return false;
     if (!name.name.empty()) return true;
     // The node is called by a digest: it keeps the name.
-    return session.get(name.path, false,
-                       counted(name, [&name](const Reply& reply) { set_name(name, reply.text); }));
+    return ask({Ask::get, name.path},
+               counted(name, [&name](const Reply& reply) { set_name(name, reply.text); }));
   }
-  Session::Answer counted(const Name& name, std::function<void(const Reply&)> heed) {
+  Calls::Answer counted(const Name& name, Calls::Answer heed) {
     ++awaited_;
-    return answer([this, &name, heed = std::move(heed)](const Reply& reply) {
+    return [this, &name, heed = std::move(heed)](const Reply& reply) {
       if (!is_found(reply, name.node)) return;
       if (reply.code == Code::ok) heed(reply);
       if (--awaited_ == 0) answer_page();
-    });
+    };
   }
   /// A stored name counts if the node is called by its digest.
   static void set_name(Name& name, std::string_view stored) {

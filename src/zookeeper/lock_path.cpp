@@ -3,7 +3,11 @@
 #include "zookeeper/lock_path.hpp"
 
 #include "base/path_name.hpp"
-#include "zookeeper/sha256.hpp"
+
+#include <openssl/evp.h>
+
+#include <array>
+#include <new>
 
 namespace mortise::zookeeper {
 namespace {
@@ -19,6 +23,25 @@ constexpr std::size_t digits_of_a_shelf = 2;
 
 constexpr std::string_view digest_mark = "%s-";
 constexpr std::size_t digits_of_a_mark = 16;
+
+/// @return 64 digits of 0-9 and a-f.
+/// @throws std::bad_alloc even if OpenSSL gives no reason
+std::string sha256(std::string_view bytes) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned size = 0;
+  if (::EVP_Digest(bytes.data(), bytes.size(), digest.data(), &size, ::EVP_sha256(), nullptr) !=
+      1) {
+    throw std::bad_alloc();
+  }
+  std::string text;
+  text.reserve(std::size_t{2} * size);
+  for (unsigned i = 0; i < size; ++i) {
+    text += digits[digest[i] >> 4U];
+    text += digits[digest[i] & 15U];
+  }
+  return text;
+}
 
 /// @return the component of a path that stands for the name.
 std::string component_of(std::string_view name) {

@@ -29,28 +29,27 @@ class HolderQuestion final : public Question {
       : Question(parts, operation), queue_(lock_path(parts.settings.root, operation->name())) {}
 
  protected:
-  [[nodiscard]] bool begin(Session& session) override {
-    return compare_name(session, operation_as<Inspection>()->name(), queue_) &&
-           session.list_in_sync(
-               queue_, answer([this, &session](const Reply& reply) { listed(session, reply); }));
+  [[nodiscard]] bool begin() override {
+    return compare_name(operation_as<Inspection>()->name(), queue_) &&
+           ask_in_sync({Ask::list, queue_}, [this](const Reply& reply) { listed(reply); });
   }
 
  private:
-  void listed(Session& session, const Reply& reply) {
+  void listed(const Reply& reply) {
     if (!is_found(reply, queue_)) return;
     const auto inspection = operation_as<Inspection>();
     const Place place = Place::of(children_of(reply), {});
     if (place.count == 0) return complete([inspection] { inspection->answered(std::nullopt); });
     const std::string head = path_below(queue_, place.head);
-    const auto looked = [this, &session, head, waiters = place.waiters()](const Reply& node) {
+    const auto looked = [this, head, waiters = place.waiters()](const Reply& node) {
       if (!is_found(node, head)) return;
       // If it has gone, another node is the first one by now.
-      if (node.code == Code::no_node) return require(ask(session));
+      if (node.code == Code::no_node) return require(start());
       complete([inspection = operation_as<Inspection>(), holder = holder_of(node, head, waiters)] {
         inspection->answered(holder);
       });
     };
-    require(session.get(head, false, answer(looked)));
+    require(ask({Ask::get, head}, looked));
   }
 
   const std::string queue_;
@@ -66,41 +65,37 @@ class CheckQuestion final : public Question {
         queue_(lock_path(parts.settings.root, probed_name(parts.settings))) {}
 
  protected:
-  [[nodiscard]] bool begin(Session& session) override {
+  [[nodiscard]] bool begin() override {
     refusal_ = {};
     for (const std::string& level : levels_of(queue_)) {
-      const auto made = [this, &session, level](const Reply& reply) {
-        made_parent(session, level, reply);
-      };
-      if (!session.create_parent(level, true, {}, answer(made))) return false;
+      const auto made = [this, level](const Reply& reply) { made_parent(level, reply); };
+      if (!ask({Ask::create_container, level}, made)) return false;
     }
     const auto listed = [this](const Reply& reply) { static_cast<void>(is_found(reply, queue_)); };
-    if (!session.list_in_sync(queue_, answer(listed))) return false;
+    if (!ask_in_sync({Ask::list, queue_}, listed)) return false;
     const std::string node = path_below(queue_, hexadecimal(base::random_bits()) + "-check");
-    std::vector<Write> writes{{.kind = Write::Kind::create_own, .path = node}};
-    writes.push_back({.kind = Write::Kind::remove, .path = node});
-    const auto made = [this, &session](const Reply& reply) { made_node(session, reply); };
-    return session.write(std::move(writes), answer(made));
+    const auto made = [this](const Reply& reply) { made_node(reply); };
+    return ask(Request::all({{Ask::create_own, node}, {Ask::remove, node}}), made);
   }
 
  private:
   // The node below it shows whether that matters: perhaps the node above was there already.
-  void made_parent(Session& session, const std::string& level, const Reply& reply) {
+  void made_parent(const std::string& level, const Reply& reply) {
     switch (reply.code) {
       case Code::ok:
       case Code::exists:
-      case Code::no_node: return;
-      case Code::unsupported: return session.no_containers();
+      case Code::no_node:
+      case Code::unsupported: return;
       default: refusal_ = parts_.failure_of(reply, level);
     }
   }
-  void made_node(Session& session, const Reply& reply) {
+  void made_node(const Reply& reply) {
     const bool is_parent_missing = reply.code == Code::no_node;
     if (is_parent_missing && refusal_) return fail(refusal_);
-    if (is_parent_missing && tries_++ < most_checks) return require(ask(session));
+    if (is_parent_missing && tries_++ < most_checks) return require(start());
     if (reply.code != Code::ok) return fail(parts_.failure_of(reply, queue_));
     const auto check = operation_as<Check>();
-    if (std::optional<Failure> why = parts_.too_short(check->lease(), session)) {
+    if (std::optional<Failure> why = parts_.too_short(check->lease(), session())) {
       return fail(*std::move(why));
     }
     complete([check] { check->answered(); });
@@ -121,16 +116,13 @@ class ForcedRelease final : public Question {
   }
 
  protected:
-  [[nodiscard]] bool begin(Session& session) override {
+  [[nodiscard]] bool begin() override {
     const std::string& node = operation_as<Release>()->found()->mark;
-    return session.remove(node, answer([this, &node](const Reply& reply) {
-                            if (!is_found(reply, node)) return;
-                            const bool is_removed = reply.code == Code::ok;
-                            complete([release = operation_as<Release>(),
-                                      outcome = is_removed ? Released::released : if_over_] {
-                              release->answered(outcome);
-                            });
-                          }));
+    return ask({Ask::remove, node}, [this, &node](const Reply& reply) {
+      if (!is_found(reply, node)) return;
+      const Released outcome = reply.code == Code::ok ? Released::released : if_over_;
+      complete([release = operation_as<Release>(), outcome] { release->answered(outcome); });
+    });
   }
   void lose() override { if_over_ = Released::unknown; }
 

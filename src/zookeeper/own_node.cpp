@@ -23,8 +23,8 @@ std::string_view OwnNode::guid() const noexcept {
 void OwnNode::make(Acquisition* caller) {
   if (caller != nullptr) caller->sent(course_.parts().now());
   make_parents();
-  const auto answer = course_.answer([this](const Reply& reply) { created(reply); });
-  if (!course_.count(course_.session().create(prefix_, course_.claim().label, answer))) return;
+  const auto answered = [this](const Reply& reply) { created(reply); };
+  if (!course_.ask({Ask::create_ephemeral, prefix_, course_.claim().label}, answered)) return;
   is_unsure_ = true;
   // The server answers a session in order, so the list holds the node.
   course_.look();
@@ -48,10 +48,9 @@ void OwnNode::make_levels(const std::string& path, bool while_needed, bool all) 
   const Claim& claim = course_.claim();
   const std::vector<std::string> levels = levels_of(path);
   for (std::size_t i = all ? 0 : levels.size() - claim.levels(); i < levels.size(); ++i) {
-    const std::string_view data = levels[i] == claim.name_node ? claim.name : std::string_view();
-    course_.count(course_.session().create_parent(
-        levels[i], while_needed, data,
-        course_.answer([this](const Reply& reply) { made_parent(reply); })));
+    Request request{while_needed ? Ask::create_container : Ask::create, levels[i]};
+    if (levels[i] == claim.name_node) request.data = claim.name;
+    course_.ask(std::move(request), [this](const Reply& reply) { made_parent(reply); });
   }
 }
 
@@ -64,8 +63,8 @@ void OwnNode::made_parent(const Reply& reply) {
     case Code::no_node:
     case Code::unknown:
     case Code::ended:
+    case Code::unsupported:  // containers: the next request is for other nodes
     case Code::not_done: break;
-    case Code::unsupported: course_.session().no_containers(); break;
     default: parents_.failure = course_.parts().failure_of(reply, course_.claim().queue);
   }
   course_.drive();
@@ -114,8 +113,8 @@ void OwnNode::made(std::string_view path, std::int64_t number) {
 
 // The server that the client was connected to may have executed what this one has not received.
 void OwnNode::settle() {
-  course_.count(course_.session().list_in_sync(
-      course_.claim().queue, course_.answer([this](const Reply& reply) { settled(reply); })));
+  course_.ask_in_sync({Ask::list, course_.claim().queue},
+                      [this](const Reply& reply) { settled(reply); });
 }
 
 void OwnNode::settled(const Reply& reply) {
@@ -141,18 +140,18 @@ void OwnNode::settled(const Reply& reply) {
     }
     course_.drive();
   };
-  course_.count(course_.session().get(path, false, course_.answer(looked)));
+  course_.ask({Ask::get, path}, looked);
 }
 
 void OwnNode::remove() {
   if (is_removing_) return;
-  const auto answer = course_.answer([this](const Reply& reply) { removed(reply); });
-  if (!course_.count(course_.session().remove(path_, answer))) return;
+  const auto answered = [this](const Reply& reply) { removed(reply); };
+  if (!course_.ask({Ask::remove, path_}, answered)) return;
   is_removing_ = true;
   course_.let_go();
   // The server keeps the parent if other nodes are left. Their clients will remove it.
   if (is_last_of_counter_) {
-    static_cast<void>(course_.session().remove(course_.claim().queue, {}));
+    course_.session().ask({Ask::remove, course_.claim().queue}, {});
   }
 }
 
@@ -203,7 +202,7 @@ void OwnNode::ask_for_name() {
     is_queue_of_name_ = reply.code == Code::ok;
     course_.drive();
   };
-  course_.count(course_.session().get(node, false, course_.answer(read)));
+  course_.ask({Ask::get, node}, read);
 }
 
 }  // namespace mortise::zookeeper

@@ -5,7 +5,7 @@
 
 #include <mortise/operation.hpp>
 
-#include "zookeeper/handle.hpp"
+#include "zookeeper/request.hpp"
 
 #include <cstdint>
 #include <string>

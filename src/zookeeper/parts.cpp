@@ -53,8 +53,8 @@ std::optional<Failure> Parts::too_short(std::chrono::nanoseconds lease,
 }
 
 void Parts::ask_for_time(Session& session, bool precisely) const {
-  if (!precisely && !session.is_leaders_time_old(now())) return;
-  static_cast<void>(session.set(keys_path(settings.root), {}, {}));
+  if (!precisely && !session.leaders_clock().is_old(now())) return;
+  session.ask({Ask::set, keys_path(settings.root)}, {});
 }
 
 Holder holder_of(const Reply& reply, std::string_view node, std::size_t waiters) {

@@ -5,7 +5,7 @@
 #include <mortise/backend.hpp>
 #include <mortise/holder.hpp>
 
-#include "zookeeper/handle.hpp"
+#include "zookeeper/request.hpp"
 #include "zookeeper/settings.hpp"
 
 #include <algorithm>

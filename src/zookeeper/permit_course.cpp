@@ -26,8 +26,8 @@ class GateUser : public Course {
 class GateCourse final : public QueueCourse {
  public:
   GateCourse(GateUser& user, std::weak_ptr<CourseState> weak)
-      : QueueCourse(user.parts(), user.claim().at_gate(user.parts().settings), user.session(),
-                    nullptr),
+      : QueueCourse(
+            NewAttempt{user.parts(), user.session(), user.claim().at_gate(user.parts().settings)}),
         user_(std::move(weak)) {}
 
   /// Its attempt does not wait here any more.
@@ -121,7 +121,7 @@ class PermitCourse final : public GateUser {
   void let_go() override {
     if (!is_watching()) return;
     set_watching(false);
-    session().forget_watch(claim().queue, *this);
+    session().watches().remove(claim().queue, *this);
   }
   void granted() override {
     Course::granted();
@@ -172,7 +172,7 @@ class PermitCourse final : public GateUser {
       come_to_gate();
     } else if (!is_watching()) {
       set_watching(true);
-      session().watch(claim().queue, shared_from_this());
+      session().watches().add(claim().queue, shared_from_this());
     }
     drive();
   }
@@ -214,7 +214,7 @@ class PermitCourse final : public GateUser {
       drive();
     };
     const std::string gate = GatePlace::of(parts().settings.root, claim().name).locks;
-    count(session().list(gate, answer(listed)));
+    ask({Ask::list, gate}, listed);
   }
   void fail_by_number(std::uint32_t number) {
     fail({Errc::misconfigured, claim().name + ": the store has " + std::to_string(number) +
@@ -238,9 +238,8 @@ class PermitCourse final : public GateUser {
 
 }  // namespace
 
-std::shared_ptr<Course> permit_course(Parts& parts, Claim claim, Session& session,
-                                      const std::shared_ptr<Acquisition>& operation) {
-  return std::make_shared<PermitCourse>(parts, std::move(claim), session, operation);
+std::shared_ptr<Course> permit_course(NewAttempt its) {
+  return std::make_shared<PermitCourse>(std::move(its));
 }
 
 }  // namespace mortise::zookeeper

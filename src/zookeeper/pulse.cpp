@@ -19,66 +19,69 @@ namespace {
 /// later. By then the next proof is there, or nearly.
 std::chrono::nanoseconds period(const Session& session) {
   const std::chrono::nanoseconds timeout = session.timeout();
-  return std::max(timeout / 100 * 15, session.report());
+  return std::max(timeout / 100 * 15, session.life().report());
 }
 
 }  // namespace
 
-Instant Pulse::due(const Session& session) {
-  const Session::Pulse& pulse = session.pulse;
-  if (!session.up() || pulse.beats) return never;
+void Pulse::connected() {
+  last_ = parts_.now() - session_.life().report();
+  is_under_way_ = is_wanted_ = false;
+  last_written_ = {};
+}
+
+Instant Pulse::due() const {
+  if (!session_.up() || is_under_way_) return never;
   // Earlier than this it would prove nothing.
-  const Instant ripe = pulse.last + session.report();
-  if (pulse.wanted) return ripe;
+  const Instant ripe = last_ + session_.life().report();
+  if (is_wanted_) return ripe;
   // A session that is idle or waits can be granted a lock without a further question.
-  if (session.holding == 0) return std::max(ripe, pulse.last + session.timeout() / 4);
-  return std::max(ripe, session.proven() + 2 * period(session));
+  if (session_.load.holding == 0) return std::max(ripe, last_ + session_.timeout() / 4);
+  return std::max(ripe, session_.life().proven() + 2 * period(session_));
 }
 
-void Pulse::beat(Session& session, Instant now) const {
-  if (now < due(session)) return;
-  session.pulse.last = now;
-  const std::string& root = parts_.settings.root;
-  if (base::mutant("zookeeper.read_renews")) {
-    session.pulse.beats = session.exists(
-        root, [this, &session](const Reply& reply) { written(session, nullptr, {}, reply); });
-    return;
-  }
-  session.pulse.beats =
-      session.sync(root, [this, &session](const Reply& reply) { synced(session, reply); });
+void Pulse::want(Instant soon) {
+  if (!is_under_way_ && due() > soon) is_wanted_ = true;
 }
 
-void Pulse::synced(Session& session, const Reply& reply) const {
-  const bool proves = session.holding + session.awaiting > 0 || session.pulse.wanted;
+void Pulse::beat(Instant now) {
+  if (now < due()) return;
+  last_ = now;
+  const bool reads = base::mutant("zookeeper.read_renews");
+  is_under_way_ = session_.ask(
+      {reads ? Ask::exists : Ask::sync, parts_.settings.root},
+      [this, reads](const Reply& reply) { reads ? written(nullptr, {}, reply) : synced(reply); });
+}
+
+void Pulse::synced(const Reply& reply) {
+  const bool proves = session_.load.holding + session_.load.awaiting > 0 || is_wanted_;
   if (reply.code != Code::ok || !proves || base::mutant("zookeeper.sync_renews")) {
-    return written(session, nullptr, {}, reply);
+    return written(nullptr, {}, reply);
   }
-  session.pulse.last = parts_.now();
-  write(session);
+  last_ = parts_.now();
+  write();
 }
 
 // All nodes in turn, so that the client finds each one that another program has deleted.
-void Pulse::write(Session& session) const {
-  const std::shared_ptr<Course> course =
-      parts_.attempts->next_with_node(session, session.pulse.last_written);
-  if (course) session.pulse.last_written = course->claim().attempt;
+void Pulse::write() {
+  const std::shared_ptr<Course> course = parts_.attempts->next_with_node(session_, last_written_);
+  if (course) last_written_ = course->claim().attempt;
   const std::string node = course ? course->node().path() : parts_.settings.root;
-  session.pulse.beats =
-      session.refused_write(node, [this, &session, course, node](const Reply& reply) {
-        written(session, course, node, reply);
-      });
+  is_under_way_ =
+      session_.ask({.kind = Ask::set, .path = node, .version = Request::no_version},
+                   [this, course, node](const Reply& reply) { written(course, node, reply); });
 }
 
-void Pulse::written(Session& session, const std::shared_ptr<Course>& course,
-                    const std::string& node, const Reply& reply) const {
-  session.pulse.beats = false;
-  session.pulse.last = parts_.now();
+void Pulse::written(const std::shared_ptr<Course>& course, const std::string& node,
+                    const Reply& reply) {
+  is_under_way_ = false;
+  last_ = parts_.now();
   // An answer about an earlier node proves nothing of the next one, which may be under way already.
   const bool is_present = course && course->phase() != Course::Phase::over &&
                           (node == course->node().path() ||
                            base::mutant("zookeeper.word_of_an_old_node_ends_the_next"));
   if (is_present && reply.code == Code::no_node) course->lose_node();
-  session.pulse.wanted = false;
+  is_wanted_ = false;
   parts_.renewals->settle();
 }
 
@@ -151,8 +154,8 @@ void Renewals::await(const std::shared_ptr<Renewal>& operation, std::vector<Part
     const bool others_wait = std::any_of(waiting_.begin(), waiting_.end(), [&](const Part& other) {
       return other.session == part.session;
     });
-    Instant& unheard = part.session->pulse.unheard;
-    if (!others_wait || unheard == never) unheard = now;
+    Instant& since = silences_[part.session].since;
+    if (!others_wait || since == never) since = now;
     waiting_.push_back(std::move(part));
   }
   settle();
@@ -160,18 +163,17 @@ void Renewals::await(const std::shared_ptr<Renewal>& operation, std::vector<Part
 
 bool Renewals::is_decided(const Part& part, Instant now) const {
   Session& session = *part.session;
-  if (!session.up() || session.proven() >= part.from) return true;
-  const bool comes_soon = session.pulse.beats || Pulse::due(session) <= now + patience(session);
-  if (!comes_soon) session.pulse.wanted = true;
+  if (!session.up() || session.life().proven() >= part.from) return true;
+  pulses_.of(session).want(now + patience(session));
   return base::mutant("zookeeper.renewal_unasked");
 }
 
 // A renewal that follows while nothing was received waits for the same silence to end: little is
 // left of the hold, and its observer has to know.
-Instant Renewals::end_of_patience(const Part& part) {
+Instant Renewals::end_of_patience(const Part& part) const {
   if (base::mutant("zookeeper.unheard_renewal_is_awaited")) return never;
   const Session& session = *part.session;
-  return std::min(part.asked, session.pulse.unheard) + session.timeout() / parts_of_unheard;
+  return std::min(part.asked, silences_.at(&session).since) + session.timeout() / parts_of_unheard;
 }
 
 // A proof for a session is valid for everything that it holds, and waits for no other session. If
@@ -180,8 +182,9 @@ Instant Renewals::end_of_patience(const Part& part) {
 void Renewals::settle() {
   const Instant now = parts_.now();
   for (const auto& session : *parts_.sessions) {
-    Session::Pulse& pulse = session->pulse;
-    if (std::exchange(pulse.proven, session->proven()) != session->proven()) pulse.unheard = never;
+    const Instant proven = session->life().proven();
+    Silence& silence = silences_[session.get()];
+    if (std::exchange(silence.proven, proven) != proven) silence.since = never;
   }
   for (auto part = waiting_.begin(); part != waiting_.end();) {
     // A proof of the meantime answers it. But first the client must know whether another client
@@ -204,7 +207,8 @@ void Renewals::settle() {
 void Renewals::settle_news(const Course& course, Instant asked) {
   const Session& session = course.session();
   const Instant now = parts_.now();
-  const bool is_due = now >= session.proven() + session.timeout() / core::renewals_in_a_lease;
+  const bool is_due =
+      now >= session.life().proven() + session.timeout() / core::renewals_in_a_lease;
   const auto is_asked_for = [&](const Part& part) {
     if (part.looks == Instant{} || part.looks > asked) return false;
     return part.operation->items()[part.items.front()].hold.attempt == course.claim().attempt;
@@ -215,7 +219,7 @@ void Renewals::settle_news(const Course& course, Instant asked) {
       continue;
     }
     part->looks = Instant{};
-    if (!is_due) part->from = session.proven();
+    if (!is_due) part->from = session.life().proven();
     if (!is_decided(*part, now)) {
       ++part;
       continue;
@@ -240,9 +244,9 @@ void Renewals::answer(const Part& part) {
     // Perhaps by another renewal of it, before or behind this one.
     Hold& hold = course->hold();
     const bool is_unasked = base::mutant("zookeeper.renewal_unasked");
-    if (session.proven() < std::min(part.from, hold.next_proof()) && !is_unasked) continue;
+    if (session.life().proven() < std::min(part.from, hold.next_proof()) && !is_unasked) continue;
     item.answer = Renewal::Answer::renewed;
-    item.counted_from = is_unasked ? parts_.now() : session.proven();
+    item.counted_from = is_unasked ? parts_.now() : session.life().proven();
     item.granted = session.timeout();
     item.wanted = hold.news.is_wanted;
     item.wanted_as_of = hold.news.as_of;

@@ -9,6 +9,7 @@
 #include "zookeeper/session.hpp"
 
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,28 +18,56 @@ namespace mortise::zookeeper {
 
 class Course;
 
+/// The pulses of one session.
 class Pulse {
  public:
-  explicit Pulse(Parts& parts) noexcept : parts_(parts) {}
+  Pulse(Parts& parts, Session& session) noexcept : parts_(parts), session_(session) {}
 
-  /// @return when the next pulse of a session is due.
-  [[nodiscard]] static Instant due(const Session& session);
+  /// The session has a connection. Its first pulse proves what the connection has shown, and is not
+  /// to wait.
+  void connected();
+  /// @return when the next one is due.
+  [[nodiscard]] Instant due() const;
   /// Begins one if it is due.
-  void beat(Session& session, Instant now) const;
+  void beat(Instant now);
+  /// A renewal needs one, as soon as it proves something.
+  /// @param soon one that comes by then is early enough
+  void want(Instant soon);
 
  private:
-  void synced(Session& session, const Reply& reply) const;
-  void write(Session& session) const;
-  void written(Session& session, const std::shared_ptr<Course>& course, const std::string& node,
-               const Reply& reply) const;
+  void synced(const Reply& reply);
+  void write();
+  void written(const std::shared_ptr<Course>& course, const std::string& node, const Reply& reply);
 
   Parts& parts_;
+  Session& session_;
+  Instant last_{};  // when the last one was sent or answered
+  bool is_under_way_ = false;
+  bool is_wanted_ = false;    // by a renewal
+  AttemptId last_written_{};  // whose node was written last
+};
+
+class Pulses {
+ public:
+  explicit Pulses(Parts& parts) noexcept : parts_(parts) {}
+  [[nodiscard]] Pulse& of(Session& session) {
+    return pulses_.try_emplace(&session, parts_, session).first->second;
+  }
+  /// @return when the next one of that session is due.
+  [[nodiscard]] Instant due(const Session& session) const {
+    const auto its = pulses_.find(&session);
+    return its == pulses_.end() ? never : its->second.due();
+  }
+
+ private:
+  Parts& parts_;
+  std::map<const Session*, Pulse> pulses_;
 };
 
 /// Renewals that wait for a pulse of their sessions.
 class Renewals {
  public:
-  explicit Renewals(Parts& parts) noexcept : parts_(parts) {}
+  Renewals(Parts& parts, Pulses& pulses) noexcept : parts_(parts), pulses_(pulses) {}
 
   void add(const std::shared_ptr<Renewal>& operation);
   /// Answers the renewals whose proof has come, and those that have waited long enough.
@@ -66,11 +95,18 @@ class Renewals {
   void note(std::vector<Part>& parts, Course& course, std::size_t item) const;
   void await(const std::shared_ptr<Renewal>& operation, std::vector<Part> parts);
   [[nodiscard]] bool is_decided(const Part& part, Instant now) const;
-  [[nodiscard]] static Instant end_of_patience(const Part& part);
+  [[nodiscard]] Instant end_of_patience(const Part& part) const;
   void answer(const Part& part);
 
   Parts& parts_;
+  Pulses& pulses_;
   std::vector<Part> waiting_;
+  /// Since when a renewal waits and nothing was proven, in each session.
+  struct Silence {
+    Instant proven{};  ///< when renewals were looked at last
+    Instant since = never;
+  };
+  std::map<const Session*, Silence> silences_;
 };
 
 }  // namespace mortise::zookeeper

@@ -27,7 +27,15 @@ void Question::fail(Failure why) {
   parts_.fail(operation_, std::move(why));
 }
 
-Session::Answer Question::answer(std::function<void(const Reply&)> heed) {
+bool Question::ask(Request request, Calls::Answer heed) {
+  return session().ask(std::move(request), answer(std::move(heed)));
+}
+
+bool Question::ask_in_sync(Request request, Calls::Answer heed) {
+  return session().ask_in_sync(std::move(request), answer(std::move(heed)));
+}
+
+Calls::Answer Question::answer(Calls::Answer heed) {
   return [self = shared_from_this(), round = round_, heed = std::move(heed)](const Reply& reply) {
     if (self->operation_->done() || round != self->round_) return;
     if (is_answer(reply.code)) return heed(reply);
@@ -54,14 +62,15 @@ void Question::complete(std::function<void()> completion) {
   parts_.then(std::move(completion));
 }
 
-bool Question::compare_name(Session& session, const std::string& name, const std::string& node) {
-  if (name_to_keep(name).empty()) return true;
-  return session.get_in_sync(node, answer([this, name, node](const Reply& reply) {
-                               if (!is_found(reply, node)) return;
-                               const bool is_other = reply.code == Code::ok && reply.text != name;
-                               if (is_other) fail(parts_.other_name(node));
-                             }));
+bool Question::compare_name(const std::string& name, const std::string& node) {
+  return name_to_keep(name).empty() || ask_in_sync({Ask::get, node}, [=, this](const Reply& reply) {
+           if (is_found(reply, node) && reply.code == Code::ok && reply.text != name) {
+             fail(parts_.other_name(node));
+           }
+         });
 }
+
+Session& Question::session() const { return parts_.sessions->front(); }
 
 Session& Questions::session() const { return parts_.sessions->front(); }
 
@@ -79,7 +88,7 @@ void Questions::begin(const QuestionPtr& question) {
 }
 
 void Questions::ask(const QuestionPtr& question) {
-  if (question->ask(session())) return;
+  if (question->start()) return;
   if (!question->operation()->in_trouble()) session().urge(parts_.now());
   keep(question);
 }

@@ -39,21 +39,24 @@ class Question : public std::enable_shared_from_this<Question> {
   }
   [[nodiscard]] const std::shared_ptr<Operation>& operation() const noexcept { return operation_; }
   /// Begins with its first request. @return false: there is no connection
-  [[nodiscard]] bool ask(Session& session) {
+  [[nodiscard]] bool start() {
     ++round_;
-    return begin(session);
+    return begin();
   }
   /// Its caller gets an error.
   virtual void fail(Failure why);
 
  protected:
   /// Sends the first request, and those that need not wait for its answer.
-  [[nodiscard]] virtual bool begin(Session& session) = 0;
+  [[nodiscard]] virtual bool begin() = 0;
   /// The answer to a request of it was lost.
   virtual void lose() {}
 
-  /// @return the receiver of the reply to a request of this round.
-  [[nodiscard]] Session::Answer answer(std::function<void(const Reply&)> heed);
+  /// Asks a server. @param heed receives the reply, if it comes in this round
+  /// @return false: there is no connection
+  [[nodiscard]] bool ask(Request request, Calls::Answer heed);
+  /// The same, with data that the leader has by now.
+  [[nodiscard]] bool ask_in_sync(Request request, Calls::Answer heed);
   /// @return false: the reply is neither what was asked for nor that it is not there. The question
   /// has failed
   [[nodiscard]] bool is_found(const Reply& reply, const std::string& what);
@@ -62,16 +65,20 @@ class Question : public std::enable_shared_from_this<Question> {
   /// It has its answer.
   void complete(std::function<void()> completion);
   /// Right before a list, in the same flight: compares the name that a node keeps.
-  [[nodiscard]] bool compare_name(Session& session, const std::string& name,
-                                  const std::string& node);
+  [[nodiscard]] bool compare_name(const std::string& name, const std::string& node);
   template <class Kind>
   [[nodiscard]] std::shared_ptr<Kind> operation_as() const {
     return std::static_pointer_cast<Kind>(operation_);
   }
 
+  /// All questions go through the first session of a client.
+  [[nodiscard]] Session& session() const;
+
   Parts& parts_;
 
  private:
+  [[nodiscard]] Calls::Answer answer(Calls::Answer heed);
+
   const std::shared_ptr<Operation> operation_;
   std::uint32_t round_ = 0;  // answers of earlier rounds are dropped
 };
@@ -131,7 +138,7 @@ class Questions {
   void ask_all(Waiting::Calls calls);
   void keep(const QuestionPtr& question);
 
-  /// All questions go through the first session of a client.
+  /// The one of all questions.
   [[nodiscard]] Session& session() const;
 
   Parts& parts_;

@@ -30,7 +30,7 @@ void QueueCourse::ask_again() {
     if (reply.code == Code::no_node && is_watching()) predecessor_gone();
     drive();
   };
-  count(session().exists(predecessor_, answer(looked)));
+  ask({Ask::exists, predecessor_}, looked);
 }
 
 // While there is no connection, the server reports only the last event of a node: that an owner has
@@ -118,12 +118,10 @@ void QueueCourse::wait_behind(const Place& place) {
   if (is_watching() && predecessor == predecessor_) return holder().ask();
   predecessor_ = std::move(predecessor);
   set_watching(false);
-  if (!count(session().get(predecessor_, true,
-                           answer([this](const Reply& reply) { watching(reply); })))) {
-    return;
-  }
+  const auto looked = [this](const Reply& reply) { watching(reply); };
+  if (!ask({Ask::get_and_watch, predecessor_}, looked)) return;
   // The session knows it from now on, because the event may come right behind the answer.
-  session().watch(predecessor_, shared_from_this());
+  session().watches().add(predecessor_, shared_from_this());
 }
 
 void QueueCourse::watching(const Reply& reply) {
@@ -177,14 +175,14 @@ void QueueCourse::next_in_line() {
 }
 
 void QueueCourse::check_own() {
-  count(session().exists(node().path(), answer([this](const Reply& reply) {
-                           reply.code == Code::no_node ? lose_node() : drive();
-                         })));
+  const auto looked = [this](const Reply& reply) {
+    reply.code == Code::no_node ? lose_node() : drive();
+  };
+  ask({Ask::exists, node().path()}, looked);
 }
 
-std::shared_ptr<Course> queue_course(Parts& parts, Claim claim, Session& session,
-                                     const std::shared_ptr<Acquisition>& operation) {
-  return std::make_shared<QueueCourse>(parts, std::move(claim), session, operation);
+std::shared_ptr<Course> queue_course(NewAttempt its) {
+  return std::make_shared<QueueCourse>(std::move(its));
 }
 
 }  // namespace mortise::zookeeper

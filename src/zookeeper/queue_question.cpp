@@ -29,13 +29,13 @@ class QueueQuestion final : public Question {
       : Question(parts, operation), look_(*operation) {}
 
  protected:
-  [[nodiscard]] bool begin(Session& session) override {
+  [[nodiscard]] bool begin() override {
     nodes_.clear();
     memo_ = {};
     switch (look_.mode()) {
-      case Mode::permit: return begin_with_permits(session);
-      case Mode::once: return begin_with_key(session);
-      default: return begin_with_lock(session);
+      case Mode::permit: return begin_with_permits();
+      case Mode::once: return begin_with_key();
+      default: return begin_with_lock();
     }
   }
 
@@ -54,16 +54,16 @@ class QueueQuestion final : public Question {
     std::int64_t created = 0;  // by the leader's clock, in milliseconds since 1970
   };
 
-  bool begin_with_lock(Session& session) {
+  bool begin_with_lock() {
     const std::string queue = lock_path(parts_.settings.root, look_.name());
-    return compare_name(session, look_.name(), queue) &&
-           session.list_in_sync(queue, answer([this, &session, queue](const Reply& reply) {
-                                  if (!is_found(reply, queue)) return;
-                                  add_lock(queue, children_of(reply));
-                                  look_at_each(session);
-                                }));
+    return compare_name(look_.name(), queue) &&
+           ask_in_sync({Ask::list, queue}, [this, queue](const Reply& reply) {
+             if (!is_found(reply, queue)) return;
+             add_lock(queue, children_of(reply));
+             look_at_each();
+           });
   }
-  bool begin_with_permits(Session& session) {
+  bool begin_with_permits() {
     const GatePlace gate = GatePlace::of(parts_.settings.root, look_.name());
     const auto permits = [this, gate](const Reply& reply) {
       if (!is_found(reply, gate.leases)) return;
@@ -71,18 +71,17 @@ class QueueQuestion final : public Question {
       if (held.size() > look_.limit()) held.resize(look_.limit());
       add(From::permits, gate.leases, held);
     };
-    const auto waiters = [this, &session, gate](const Reply& reply) {
+    const auto waiters = [this, gate](const Reply& reply) {
       if (!is_found(reply, gate.locks)) return;
       add_waiters(gate.locks, children_of(reply));
-      look_at_each(session);
+      look_at_each();
     };
-    return compare_name(session, look_.name(), gate.name) &&
-           session.list_in_sync(gate.leases, answer(permits)) &&
-           session.list(gate.locks, answer(waiters));
+    return compare_name(look_.name(), gate.name) &&
+           ask_in_sync({Ask::list, gate.leases}, permits) && ask({Ask::list, gate.locks}, waiters);
   }
   // The record comes first: the node that runs the key by that record is in the list, if it still
   // runs it.
-  bool begin_with_key(Session& session) {
+  bool begin_with_key() {
     const KeyPlace place = KeyPlace::of(parts_.settings.root, look_.name());
     const auto read = [this, place](const Reply& reply) {
       if (!is_found(reply, place.kept) || reply.code != Code::ok) return;
@@ -92,13 +91,12 @@ class QueueQuestion final : public Question {
       }
       memo_ = *std::move(memo);
     };
-    const auto listed = [this, &session, place](const Reply& reply) {
+    const auto listed = [this, place](const Reply& reply) {
       if (!is_found(reply, place.queue)) return;
       add_waiters(place.queue, marked(children_of(reply), place.mark));
-      look_at_each(session);
+      look_at_each();
     };
-    return session.get_in_sync(place.kept, answer(read)) &&
-           session.list(place.queue, answer(listed));
+    return ask_in_sync({Ask::get, place.kept}, read) && ask({Ask::list, place.queue}, listed);
   }
 
   void add(From from, const std::string& where, const Children& children) {
@@ -143,7 +141,7 @@ class QueueQuestion final : public Question {
     add(From::waiters, where, wanted);
   }
 
-  void look_at_each(Session& session) {
+  void look_at_each() {
     awaited_ = nodes_.size();
     if (awaited_ == 0) return answer_queue();
     bool is_sent = true;
@@ -155,7 +153,7 @@ class QueueQuestion final : public Question {
         node.created = reply.ctime;
         if (--awaited_ == 0) answer_queue();
       };
-      is_sent = is_sent && session.get(node.path, false, answer(looked));
+      is_sent = is_sent && ask({Ask::get, node.path}, looked);
     }
     require(is_sent);
   }

@@ -14,16 +14,13 @@ namespace {
 
 class ReaderCourse final : public QueueCourse {
  public:
-  ReaderCourse(Parts& parts, Claim claim, Session& session,
-               const std::shared_ptr<Acquisition>& operation)
-      : QueueCourse(parts, std::move(claim), session, operation),
-        beside_(operation->request().beside) {}
+  using QueueCourse::QueueCourse;
 
   // With each renewal, because nothing else reports it: a waiter asks its predecessor for nothing.
   bool ask_who_waits(Instant now) override {
     if (base::mutant("zookeeper.nobody_wants_what_is_read")) return false;
     const auto told = [this, now](const Reply& reply) { told_who_waits(now, reply); };
-    return count(session().list(claim().queue, answer(told, true)));
+    return ask({Ask::list, claim().queue}, told, true);
   }
 
  protected:
@@ -47,12 +44,11 @@ class ReaderCourse final : public QueueCourse {
     path.insert(claim().queue.size() + 1 + guid_size,
                 '-' + hexadecimal(static_cast<std::uint64_t>(number)));
     operation()->sent(parts().now());
-    Write notice{.kind = Write::Kind::set, .path = its.path(), .data = owner.claim().label};
-    if (base::mutant("zookeeper.owner_reads_on_untold")) notice.kind = Write::Kind::check;
-    std::vector<Write> writes{std::move(notice)};
-    writes.push_back({.kind = Write::Kind::create_own, .path = path, .data = claim().label});
+    Request notice{Ask::set, its.path(), owner.claim().label};
+    if (base::mutant("zookeeper.owner_reads_on_untold")) notice.kind = Ask::check;
+    std::vector<Request> writes{std::move(notice), {Ask::create_own, path, claim().label}};
     const auto done = [this](const Reply& reply) { continued(reply); };
-    if (!count(session().write(std::move(writes), answer(done)))) return;
+    if (!ask(Request::all(std::move(writes)), done)) return;
     node().asked(std::move(path), number);
   }
   void continued(const Reply& reply) {
@@ -93,14 +89,13 @@ class ReaderCourse final : public QueueCourse {
     if (!is_held()) drive();
   }
 
-  std::optional<AttemptId> beside_;  // its owner's hold
+  std::optional<AttemptId> beside_ = operation()->request().beside;  // its owner's hold
 };
 
 }  // namespace
 
-std::shared_ptr<Course> reader_course(Parts& parts, Claim claim, Session& session,
-                                      const std::shared_ptr<Acquisition>& operation) {
-  return std::make_shared<ReaderCourse>(parts, std::move(claim), session, operation);
+std::shared_ptr<Course> reader_course(NewAttempt its) {
+  return std::make_shared<ReaderCourse>(std::move(its));
 }
 
 }  // namespace mortise::zookeeper

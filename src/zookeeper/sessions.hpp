@@ -44,7 +44,7 @@ class Sessions {
   /// @return how many holds there are.
   [[nodiscard]] std::size_t holds() const noexcept {
     std::size_t holds = 0;
-    for (const auto& session : all_) holds += session->holding;
+    for (const auto& session : all_) holds += session->load.holding;
     return holds;
   }
   /// The client closes.

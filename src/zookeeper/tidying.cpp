@@ -23,7 +23,7 @@ void Tidying::step(Session& session) {
   records_.empty() ? list_a_shelf(session) : look_at_records(session);
 }
 
-Session::Answer Tidying::answer(std::function<void(const Reply&)> heed) {
+Calls::Answer Tidying::answer(std::function<void(const Reply&)> heed) {
   return [this, heed = std::move(heed)](const Reply& reply) {
     --under_way_;
     heed(reply);
@@ -33,8 +33,8 @@ Session::Answer Tidying::answer(std::function<void(const Reply&)> heed) {
 void Tidying::list_a_shelf(Session& session) {
   if (shelf_.empty()) next_ = drawn();  // other clients begin elsewhere
   shelf_ = shelf_path(parts_.settings.root, next_++);
-  count(session.list(shelf_,
-                     answer([this, &session](const Reply& reply) { listed(session, reply); })));
+  count(session.ask({Ask::list, shelf_},
+                    answer([this, &session](const Reply& reply) { listed(session, reply); })));
 }
 
 void Tidying::listed(Session& session, const Reply& reply) {
@@ -55,31 +55,31 @@ void Tidying::listed(Session& session, const Reply& reply) {
 }
 
 void Tidying::look_at_records(Session& session) {
-  count(session.exists(shelf_, answer([this](const Reply& reply) {
-                         expired_.clear();
-                         removals_ =
-                             reply.code == Code::ok ? std::optional(reply.version) : std::nullopt;
-                       })));
+  count(session.ask({Ask::exists, shelf_}, answer([this](const Reply& reply) {
+                      expired_.clear();
+                      removals_ =
+                          reply.code == Code::ok ? std::optional(reply.version) : std::nullopt;
+                    })));
   for (std::size_t i = 0; i < records_in_a_look && !records_.empty(); ++i) {
     const std::string record = std::move(records_.back());
     records_.pop_back();
-    count(session.get(record, false, answer([this, &session, record](const Reply& reply) {
+    count(session.ask({Ask::get, record}, answer([this, &session, record](const Reply& reply) {
                         looked(session, record, reply);
                       })));
   }
   // Behind those: the node that runs one of the keys is in the list, if it still runs it.
-  count(session.list(queue_beside(parts_.settings.root, shelf_),
-                     answer([this, &session](const Reply& reply) {
-                       const bool is_there = reply.code == Code::ok;
-                       if (!is_there && reply.code != Code::no_node) return;
-                       remove_expired(session, is_there ? *reply.children : Children());
-                     })));
+  count(session.ask({Ask::list, queue_beside(parts_.settings.root, shelf_)},
+                    answer([this, &session](const Reply& reply) {
+                      const bool is_there = reply.code == Code::ok;
+                      if (!is_there && reply.code != Code::no_node) return;
+                      remove_expired(session, is_there ? *reply.children : Children());
+                    })));
 }
 
 void Tidying::looked(const Session& session, const std::string& record, const Reply& reply) {
   if (reply.code != Code::ok) return;
   if (std::optional<Memo> memo = Memo::read(reply);
-      memo && memo->is_over(session.leaders_time(parts_.now()))) {
+      memo && memo->is_over(session.leaders_clock().time(parts_.now()))) {
     expired_.emplace_back(record, *std::move(memo));
   }
 }
@@ -90,11 +90,11 @@ void Tidying::remove_expired(Session& session, const Children& queue) {
     return memo.pending() && !find_prefix(queue, memo.kept.runner).empty();
   });
   if (expired_.empty() || !removals_) return;
-  std::vector<Write> writes{{.kind = Write::Kind::set, .path = shelf_, .version = *removals_}};
+  std::vector<Request> writes{{.kind = Ask::set, .path = shelf_, .version = *removals_}};
   for (const auto& [path, memo] : std::exchange(expired_, {})) {
-    writes.push_back({.kind = Write::Kind::remove, .path = path, .version = memo.version});
+    writes.push_back({.kind = Ask::remove, .path = path, .version = memo.version});
   }
-  static_cast<void>(session.write(std::move(writes), {}));
+  session.ask(Request::all(std::move(writes)), {});
 }
 
 }  // namespace mortise::zookeeper

@@ -30,7 +30,7 @@ class Tidying {
   void listed(Session& session, const Reply& reply);
   void looked(const Session& session, const std::string& record, const Reply& reply);
   void remove_expired(Session& session, const Children& queue);
-  [[nodiscard]] Session::Answer answer(std::function<void(const Reply&)> heed);
+  [[nodiscard]] Calls::Answer answer(std::function<void(const Reply&)> heed);
   void count(bool is_sent) { under_way_ += is_sent ? 1U : 0U; }
 
   Parts& parts_;

@@ -2,6 +2,7 @@
 #include "zookeeper/zookeeper_backend.hpp"
 
 #include "base/farewell.hpp"
+#include "base/one_by_one.hpp"
 #include "remote/outbox.hpp"
 
 #include <algorithm>
@@ -37,7 +38,7 @@ ZooKeeperClient::ZooKeeperClient(const Settings& settings, Session::Owner& owner
 void ZooKeeperClient::tick(Instant now) {
   for (const auto& session : sessions) {
     session->tick(now);
-    pulse.beat(*session, now);
+    pulses.of(*session).beat(now);
   }
   late.look(now);
   questions.tick(now);
@@ -48,7 +49,7 @@ void ZooKeeperClient::tick(Instant now) {
 Instant ZooKeeperClient::due() const {
   Instant due = std::min({parts.next_look, late.due(), questions.due()});
   for (const auto& session : sessions) {
-    due = std::min({due, session->next(), Pulse::due(*session)});
+    due = std::min({due, session->next(), pulses.due(*session)});
   }
   return due;
 }
@@ -217,6 +218,7 @@ void ZooKeeperBackend::session_ready(Session& session, short events, Instant now
 
 void ZooKeeperBackend::session_up(Session& session) {
   negotiated_ms_.store(session.timeout().count());
+  client_.pulses.of(session).connected();
   client_.attempts.connected(session);
   client_.late.connected(session);
   if (&session == &client_.sessions.front()) client_.questions.connected();
@@ -230,18 +232,19 @@ void ZooKeeperBackend::session_down(Session& session) {
 
 void ZooKeeperBackend::session_over(Session& session, const Failure& why, bool at_server) {
   const bool final = remote::is_final(why);
-  client_.attempts.ended(session, why, at_server, final);
+  Parts& parts = client_.parts;
+  base::OneByOne each_of;  // without memory each part has to know it as well
+  each_of([&] { client_.attempts.ended(session, why, at_server, final); });
   // Everything that was asked for in the session has ended with it.
   client_.late.end(session);
-  client_.renewals.settle();
+  each_of([&] { client_.renewals.settle(); });
   if (&session == &client_.sessions.front()) {
-    client_.questions.lost(final ? why : session.trouble(), final);
+    each_of([&] { client_.questions.lost(final ? why : session.trouble(), final); });
   }
   // Behind the losses.
-  if (!at_server) {
-    Parts& parts = client_.parts;
-    parts.then_locked([&session, &parts] { session.end_left(parts.now()); });
-  }
+  const auto end_left = [&session, &parts] { session.end_left(parts.now()); };
+  if (!at_server) each_of([&] { parts.then_locked(end_left); });
+  each_of.finish();
 }
 
 }  // namespace mortise::zookeeper

@@ -35,9 +35,9 @@ struct ZooKeeperClient {
   Tidying tidying{parts};
   Sessions sessions;
   Attempts attempts{parts};
-  Renewals renewals{parts};
+  Pulses pulses{parts};
+  Renewals renewals{parts, pulses};
   Questions questions{parts};
-  Pulse pulse{parts};
 
   /// Does what is due by time alone.
   void tick(Instant now);

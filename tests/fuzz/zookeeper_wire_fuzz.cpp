@@ -24,10 +24,6 @@ using mortise::fuzz::ZooKeeperPeer;
 /// Counts what is answered, and reads all of it.
 class Reader final : public Handle::User {
  public:
-  void connected() override {}
-  void disconnected() override { over_ = true; }
-  void expired() override { over_ = true; }
-  void refused() override { over_ = true; }
   void replied(std::uint64_t call, const Reply& reply) override {
     expect(asked_.erase(call) == 1, "a reply to what was asked, and one");
     read(reply.text);
@@ -43,7 +39,6 @@ class Reader final : public Handle::User {
     return calls_;
   }
   void refused(std::uint64_t call) { asked_.erase(call); }
-  [[nodiscard]] bool over() const noexcept { return over_; }
   [[nodiscard]] bool all_answered() const noexcept { return asked_.empty(); }
 
  private:
@@ -53,34 +48,38 @@ class Reader final : public Handle::User {
 
   std::set<std::uint64_t> asked_;
   std::uint64_t calls_ = 0;
-  bool over_ = false;
   unsigned sum_ = 0;
 };
 
-bool several_in_one(Handle& handle, std::uint64_t call) {
-  return handle.write(
-      {{.kind = Write::Kind::create_ephemeral, .path = "/l/a/x-lock-", .data = "label"},
-       {.kind = Write::Kind::create, .path = "/l/k", .data = "kept"},
-       {.kind = Write::Kind::set, .path = "/l/k", .data = "kept", .version = 1},
-       {.kind = Write::Kind::check, .path = "/l/a", .version = 2},
-       {.kind = Write::Kind::remove, .path = "/l/a/x-lock-1"}},
-      call);
+Request several_in_one() {
+  return {.kind = Ask::several,
+          .parts = {{Ask::create_ephemeral, "/l/a/x-lock-", "label"},
+                    {Ask::create, "/l/k", "kept"},
+                    {Ask::set, "/l/k", "kept", 1},
+                    {Ask::check, "/l/a", "", 2},
+                    {Ask::remove, "/l/a/x-lock-1"}}};
 }
 
 /// @param other of the two that this kind stands for
-bool request(Handle& handle, unsigned kind, bool other, std::uint64_t call) {
+Request request(unsigned kind, bool other) {
+  const std::string node = "/l/a/x-lock-1";
   switch (kind) {
-    case 0: return handle.create_ephemeral("/l/a/x-lock-", "label", call);
-    case 1:
-      return other ? several_in_one(handle, call) : handle.create_parent("/l/a", true, "a", call);
-    case 2: return handle.remove("/l/a/x-lock-1", call);
-    case 3: return handle.list("/l/a", other, call);
-    case 4: return handle.get("/l/a/x-lock-1", false, call);
-    case 5: return handle.get("/l/a/x-lock-1", true, call);
-    case 6: return handle.exists("/l/a/x-lock-1", call);
-    case 7: return handle.sync("/l/a", call);
-    default: return handle.unwatch("/l/a/x-lock-1", call);
+    case 0: return {Ask::create_ephemeral, "/l/a/x-lock-", "label"};
+    case 1: return other ? several_in_one() : Request{Ask::create_container, "/l/a", "a"};
+    case 2: return {Ask::remove, node};
+    case 3: return {other ? Ask::list_and_watch : Ask::list, "/l/a"};
+    case 4: return {Ask::get, node};
+    case 5: return {Ask::get_and_watch, node};
+    case 6: return {Ask::exists, node};
+    case 7: return {Ask::sync, "/l/a"};
+    default: return {Ask::unwatch, node};
   }
+}
+
+/// @return true if the connection has ended.
+bool is_over(Handle& handle) {
+  const Handle::News news = handle.take_news();
+  return news != Handle::News::none && news != Handle::News::up;
 }
 
 constexpr unsigned requests = 9;
@@ -115,12 +114,12 @@ void talk(Handle& handle, Reader& reader, Input& input) {
   static_cast<void>(peer.next());
   peer.send_frame(greeting(input.bytes(input.byte())));
   handle.process(POLLIN);
-  while (!input.empty() && !reader.over()) {
+  while (!input.empty() && !is_over(handle)) {
     const unsigned byte = input.byte();
     const unsigned kind = byte % 16U;
     if (kind < requests) {
       const std::uint64_t call = reader.ask();
-      if (!request(handle, kind, byte >= 16U, call)) reader.refused(call);
+      if (!handle.send(request(kind, byte >= 16U), call)) reader.refused(call);
       handle.flush();
     } else {
       answer(peer, kind, std::string(input.bytes(input.byte())));

@@ -3,6 +3,7 @@
 // less than it must have. Method: known orders of answers, and random ones against a follower and a
 // leader that are played out.
 #include "model/seed.hpp"
+#include "unit/zookeeper_time.hpp"
 #include "zookeeper/life.hpp"
 
 #include <gtest/gtest.h>
@@ -14,8 +15,6 @@ namespace mortise::zookeeper {
 namespace {
 
 using namespace std::chrono_literals;
-
-Instant at(std::chrono::milliseconds time) { return Instant(1h + time); }
 
 class ZooKeeperLife : public ::testing::Test {
  protected:

@@ -94,7 +94,7 @@ class ZooKeeperWireTest : public ::testing::Test {
     answer(welcome);
     EXPECT_EQ(taken(), welcome);
   }
-  /// What the C client gets.
+  /// The bytes that the C client gets.
   std::string taken() {
     std::array<char, 1024> bytes{};
     const ssize_t got = wire_.receive_bytes(bytes.data(), bytes.size());
@@ -324,6 +324,18 @@ TEST_F(ZooKeeperWireTest, OnceTheClientHasClosedItNothingIsSentOrRead) {
   ask(request(1));
   wire_.flush();
   EXPECT_EQ(at_server(), greeting + request(1)) << "nothing of the connection before it";
+}
+
+// It would close its socket in the middle of a request, and report no loss.
+TEST_F(ZooKeeperWireTest, TheClientLearnsOfAnEndWhenItReads) {
+  greet();
+  wire_.mark_broken(EPIPE);
+  EXPECT_EQ(wire_.send_bytes("late", 4), 4);
+  wire_.flush();
+  EXPECT_EQ(at_server(), "");
+  EXPECT_TRUE(wire_.readable());
+  EXPECT_EQ(taken(), "");
+  EXPECT_EQ(errno, EPIPE);
 }
 
 TEST_F(ZooKeeperWireTest, TheFarewellSendsTheRestAndIsBounded) {

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+#include "zookeeper/connect_course.hpp"
+
+#include "remote/backoff.hpp"
+
+#include <algorithm>
+
+namespace mortise::zookeeper {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// For one server: until it has accepted the session.
+constexpr milliseconds longest_connect{2'000};
+constexpr milliseconds lookup_time{2'000};
+
+}  // namespace
+
+Instant ConnectCourse::limit() const noexcept {
+  return state_ == State::idle || state_ == State::up ? never : limit_;
+}
+
+void ConnectCourse::look_up(Instant now) noexcept {
+  state_ = State::looking_up;
+  limit_ = now + lookup_time;
+}
+
+void ConnectCourse::connect(Instant now) noexcept {
+  state_ = State::connecting;
+  limit_ = now + std::min(longest_connect, timeout_ / 3);
+  asked_ = now;
+  is_answered_ = false;
+  hides_seen_ = is_turned_away_ && now - down_since_ >= timeout_;
+}
+
+void ConnectCourse::wait(Instant until) noexcept {
+  state_ = State::waiting;
+  limit_ = until;
+}
+
+void ConnectCourse::urge(Instant now) noexcept {
+  if (state_ == State::waiting) limit_ = now;
+}
+
+void ConnectCourse::pause(Instant now) noexcept {
+  wait(now + remote::backoff(failures_, random_.unit(), servers_));
+}
+
+void ConnectCourse::came_up(milliseconds timeout) noexcept {
+  state_ = State::up;
+  timeout_ = timeout;
+  is_turned_away_ = false;
+  down_since_ = never;
+}
+
+void ConnectCourse::answered() noexcept {
+  is_answered_ = true;
+  failures_ = 0;
+}
+
+void ConnectCourse::turned_away(Instant now) noexcept {
+  is_turned_away_ = true;
+  down_since_ = std::min(down_since_, now);
+}
+
+void ConnectCourse::not_connected(Instant now) noexcept {
+  ++failures_;
+  failures_ % servers_ == 0 ? pause(now) : wait(now);
+}
+
+void ConnectCourse::not_found(Instant now) noexcept {
+  ++failures_;
+  pause(now);
+}
+
+void ConnectCourse::lost(Instant now) noexcept {
+  // A server that greets, answers nothing and hangs up is not to be connected to without a pause.
+  // (By TLS both may be read at once: the connection was never seen up then.)
+  const bool was_good = is_answered_ || now - asked_ >= remote::longest_pause;
+  failures_ = was_good ? 0 : failures_ + 1;
+  down_since_ = now;
+  pause(now);
+}
+
+void ConnectCourse::over(Instant now) noexcept {
+  ++failures_;
+  down_since_ = never;
+  is_turned_away_ = hides_seen_ = false;
+  pause(now);
+}
+
+}  // namespace mortise::zookeeper
