@@ -84,7 +84,10 @@ Connection::Polled Connection::polled() const noexcept {
 }
 
 Instant Connection::next_step() const noexcept {
-  return std::min(up() ? prepare_at_ : course_.limit(), left_.until());
+  if (!up()) return std::min(course_.limit(), left_.until());
+  // A connection can end while requests leave. No poll reports that, if the socket is still good.
+  const bool has_news = handle_->wire().readable() || !given_up_.empty();
+  return has_news ? Instant{} : std::min(prepare_at_, left_.until());
 }
 
 void Connection::process(short events, Instant now) {
@@ -117,10 +120,7 @@ void Connection::step(Instant now) {
   left_.tick(now);
 }
 
-void Connection::break_off(int error) noexcept {
-  handle_->mark_broken(error);
-  prepare_at_ = Instant{};
-}
+void Connection::break_off(int error) noexcept { handle_->mark_broken(error); }
 
 void Connection::begin(Instant now) {
   endpoints_.look_up();

@@ -47,10 +47,7 @@ class Connection : protected Handle::User {
   void urge(Instant now) noexcept { course_.urge(now); }
   /// Has the session end, with all that it owns at the server, and another one begin.
   /// `session_over()` follows, and then the owner calls `end_left()`.
-  void give_up(std::string why) noexcept {
-    given_up_ = std::move(why);
-    prepare_at_ = Instant{};  // `step()` is due
-  }
+  void give_up(std::string why) noexcept { given_up_ = std::move(why); }
   /// Has the session that was given up end at the server: the owners of its holds know that.
   void end_left(Instant now) noexcept { left_.send(now); }
   /// Ends it at the server, by a request that nobody has answered yet.
@@ -73,13 +70,13 @@ class Connection : protected Handle::User {
     short interest = 0;
   };
   [[nodiscard]] Polled polled() const noexcept;
-  /// @return when `step()` has something to do.
+  /// @return when `process()` or `step()` has something to do, even if nothing comes by then.
   [[nodiscard]] Instant next_step() const noexcept;
   /// Handles what the descriptor is ready for.
   void process(short events, Instant now);
   /// Does what is due by time alone.
   void step(Instant now);
-  /// The next `process()` finds the connection broken, and `step()` is due.
+  /// The next `process()` finds the connection broken.
   void break_off(int error) noexcept;
 
   virtual void came_up() = 0;

@@ -63,7 +63,13 @@ void CourseState::look_soon() {
   }
 }
 
-void CourseState::answered() {
+void CourseState::answered(Code code) {
+  // The server reports nothing more of a request that it has refused, so the attempt looks again.
+  if (!is_answer(code)) {
+    const std::chrono::nanoseconds part_of_session = session_.timeout() / 6;
+    parts_.look_by(parts_.now() +
+                   std::min<std::chrono::nanoseconds>(after_a_refusal, part_of_session));
+  }
   if (phase_ == Phase::over || is_asking() || !std::exchange(has_changed_, false)) return;
   if (!is_held() && session_.up()) look();
 }
@@ -220,7 +226,7 @@ void Course::list(bool watch) {
 }
 
 void Course::listed(const Reply& reply, bool is_peek) {
-  if (!is_answer(reply.code)) return;  // again with the next connection, or the next tick
+  if (!is_answer(reply.code)) return;  // again with the next connection, or after a while
   if (reply.code == Code::no_node) {
     has_peeked_ = true;
     if (is_held()) return lose_node();

@@ -132,14 +132,14 @@ class CourseState : public std::enable_shared_from_this<CourseState>, public Wat
     return [self = shared_from_this(), heed = std::move(heed), even_if_over](const Reply& reply) {
       --self->under_way_;
       if (self->phase_ != Phase::over || even_if_over) heed(reply);
-      self->answered();
+      self->answered(reply.code);
     };
   }
   bool count(bool is_sent) noexcept {
     if (is_sent) ++under_way_;
     return is_sent;
   }
-  void answered();
+  void answered(Code code);
 
   Parts& parts_;
   const Claim claim_;

@@ -36,7 +36,7 @@ Kept record_of(const HoldId& hold, const Conclusion& conclusion, const std::stri
 }  // namespace
 
 bool RunCourse::read_record(const Reply& reply) {
-  if (!is_answer(reply.code)) return false;  // again with the next connection, or the next tick
+  if (!is_answer(reply.code)) return false;  // again with the next connection, or after a while
   std::optional<Memo> memo;
   if (reply.code == Code::ok) {
     memo = Memo::read(reply);

@@ -81,6 +81,9 @@ struct Parts {
   void ask_for_time(Session& session, bool precisely) const;
 };
 
+/// The longest time until a request is repeated that the server refused.
+inline constexpr std::chrono::milliseconds after_a_refusal{500};
+
 /// The data that Curator's `Revoker` writes into a node whose holder has to let go.
 inline constexpr std::string_view revoked = "__REVOKE__";
 

@@ -12,9 +12,6 @@ namespace {
 
 using remote::Fate;
 
-/// Before a request is repeated that the server refused.
-constexpr std::chrono::milliseconds after_a_refusal{500};
-
 /// @return true if only the client knows the operation.
 bool is_unattended(const Question& question) {
   return question.operation()->done() || question.operation().use_count() == 1;

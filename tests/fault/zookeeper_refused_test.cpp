@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Goal: servers that refuse a client, or hang up on it, are not stormed with connections, and the
-// caller is told why. Method: a server that serves authenticated clients only, and a proxy that
-// hangs up on the first request of each connection and counts.
+// caller is told why. A request that is refused for now is repeated. Method: a server that serves
+// authenticated clients only, and a proxy that refuses requests, or hangs up on the first one of
+// each connection, and counts.
 #include "fault/zookeeper_fixture.hpp"
 
 namespace mortise::fault {
@@ -50,6 +51,27 @@ TEST_F(ZooKeeperRefusals, WithoutAWordAreNotStormed) {
   proxy().heal();
   EXPECT_TRUE(comes(taken));
   EXPECT_EQ(taker.release(), Released::released);
+}
+
+// A server that has too many requests. No reply, event or connection follows for which the client
+// could wait.
+// Promise: L3
+TEST_F(ZooKeeperRefusals, OfARemovalKeepAPlaceForHalfASecond) {
+  constexpr std::int32_t throttled = -127;
+  Client theirs = client();
+  Lock lock = theirs.make_lock("a");
+  lock.lock();
+  Client mine(proxied_url("session=30s&margin=300ms"));
+  mine.check(patience);
+  Lock wanted = mine.make_lock("a");
+  proxy().answer_with_error("DELETE", throttled);
+  std::error_code error;
+  EXPECT_FALSE(wanted.try_lock_for(50ms, error));
+  ASSERT_TRUE(eventually([&] { return proxy().counts().refusals > 0; }));
+  proxy().answer_with_error("DELETE", 0);
+  EXPECT_TRUE(comes_to_be("a", 1, 2s)) << "the client waits for something else";
+  EXPECT_EQ(lock.release(), Released::released);
+  expect_free("a");
 }
 
 TEST_F(ZooKeeperRefusals, ConcernNoClientWithAUser) {
