@@ -21,10 +21,12 @@ class Watcher {
 
 class Watches {
  public:
+  /// It waits, once, for news of that path.
   void add(const std::string& path, const std::shared_ptr<Watcher>& watcher) {
     const auto [found, is_new] = watchers_.try_emplace(path);
     if (is_new) bytes_ += path.size();
-    std::erase_if(found->second, [](const auto& each) { return each.expired(); });
+    std::erase_if(found->second,
+                  [&](const auto& each) { return each.expired() || each.lock() == watcher; });
     found->second.push_back(watcher);
   }
   /// There is news of that path. @return its watchers, which wait no longer

@@ -4,6 +4,7 @@
 #include "simulation/scene/zookeeper_old_word.hpp"
 #include "simulation/scene/zookeeper_refused_reader.hpp"
 #include "simulation/scene/zookeeper_shorter_session.hpp"
+#include "simulation/scene/zookeeper_stale_watch.hpp"
 
 #include <utility>
 
@@ -51,6 +52,7 @@ void ZooKeeperTrials::come(Judge& judge) {
   come<ZooKeeperOldWord>(judge);
   come<ZooKeeperShorterSession>(judge);
   if (has_readers_) come<ZooKeeperRefusedReader>(judge);
+  if (has_readers_) come<ZooKeeperStaleWatch>(judge);
 }
 
 }  // namespace simulation
