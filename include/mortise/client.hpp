@@ -11,11 +11,13 @@
 #include <mortise/lock.hpp>
 #include <mortise/once.hpp>
 #include <mortise/options.hpp>
+#include <mortise/pending.hpp>
 #include <mortise/read_write_lock.hpp>
 #include <mortise/semaphore.hpp>
 #include <mortise/snapshot.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -100,7 +102,8 @@ class MORTISE_API Client {
   /// @errors `misconfigured` (the message contains the invalid name or option), `unsupported` (the
   /// backend has no readers, see `Capabilities::shared_mode`, or cannot reserve a name, see
   /// `Capabilities::min_hold`), `closed`
-  [[nodiscard]] Lock make_lock(std::string_view name, const LockOptions& options = {});
+  [[nodiscard]] Lock make_lock(std::string_view name, const LockOptions& options);
+  [[nodiscard]] Lock make_lock(std::string_view name) { return make_lock(name, LockOptions()); }
 
   /// Takes a lock, calls a function, and unlocks, even if the function throws. Waits for the lock
   /// without limit.
@@ -138,7 +141,10 @@ class MORTISE_API Client {
   /// @param name, options as for `make_lock()`; each handle has its own mode
   /// @errors as `make_lock()`
   [[nodiscard]] ReadWriteLock make_read_write_lock(std::string_view name,
-                                                   const LockOptions& options = {});
+                                                   const LockOptions& options);
+  [[nodiscard]] ReadWriteLock make_read_write_lock(std::string_view name) {
+    return make_read_write_lock(name, LockOptions());
+  }
 
   /// Makes a handle on a semaphore. Contacts no server.
   ///
@@ -169,6 +175,25 @@ class MORTISE_API Client {
   /// As above without exceptions.
   void check(std::error_code& ec) { check(std::chrono::seconds(5), ec); }
   void check(std::chrono::nanoseconds wait, std::error_code& ec);
+  /// As `check()`, without a thread that waits: see `Pending`. A handler gets an empty `Failure` if
+  /// this client can take locks.
+  [[nodiscard]] Pending<Failure> check_async(
+      std::chrono::nanoseconds wait = std::chrono::seconds(5));
+
+  /// For `Drive::program`: a descriptor for the event loop of the program (epoll, libuv, Qt). The
+  /// program calls `poll()` whenever the descriptor is readable. The descriptor stays the same, and
+  /// belongs to the client.
+  ///
+  /// @return the descriptor; -1 with `Drive::threads`, and in a forked child
+  [[nodiscard]] int descriptor() const noexcept;
+  /// For `Drive::program`: does the work of the client that is due, and then runs handlers. Never
+  /// waits. If handlers are left, the descriptor stays readable. Callbacks of `Lock::lost()` and
+  /// the observer run inside this call as well. A call from inside a handler does nothing.
+  ///
+  /// @param at_most the largest number of handlers that the call runs
+  /// @return how many handlers ran; 0 with `Drive::threads`, and in a forked child
+  /// @thread_safety Only one thread at a time should call it. A second thread returns early.
+  std::size_t poll(std::size_t at_most = 256) noexcept;
 
   /// @return the properties of the backend; some are `unknown` before the first connection.
   [[nodiscard]] Capabilities capabilities() const;
@@ -256,6 +281,10 @@ class MORTISE_API Client {
   /// already closing the client, the call from the callback returns at once.
   /// @blocking At most two command timeouts, about 2 s.
   void close() noexcept;
+  /// As `close()`, without a thread that waits: see `Pending`. With `Drive::program`, calls of
+  /// `poll()` close the client. The last of them may block for a command timeout if the store does
+  /// not answer. If the destructor of the client comes first, it does the rest.
+  [[nodiscard]] Pending<Closed> close_async();
 
  private:
   template <class Body>
@@ -282,6 +311,8 @@ class MORTISE_API Client {
       return guard ? std::optional<Result>(call()) : std::nullopt;
     }
   }
+
+  void end() noexcept;
 
   std::shared_ptr<runtime::ClientState> state_;
 };

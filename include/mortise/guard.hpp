@@ -23,6 +23,9 @@
 namespace mortise {
 
 class ReadWriteLock;
+namespace runtime {
+class PendingAcquire;
+}
 
 /// Takes the lock in its constructor and unlocks in its destructor. Any thread may destroy the
 /// guard. The hold does not end when the thread that made the guard ends.
@@ -108,7 +111,9 @@ class MORTISE_API Guard {
   Guard& operator=(Guard&& other) noexcept;
   Guard(const Guard&) = delete;
   Guard& operator=(const Guard&) = delete;
-  /// Unlocks. Never throws, and blocks for at most one command timeout.
+  /// Unlocks. Never throws, and blocks for at most one command timeout. The destructor of a guard
+  /// from `Lock::acquire_async()` sends the request and does not wait. The client repeats a request
+  /// without an answer.
   ~Guard();
 
   /// @return true if the guard took the lock and has not unlocked it. After a loss, the result is
@@ -118,6 +123,14 @@ class MORTISE_API Guard {
   ///
   /// @return the same value as `Lock::release()`; `was_lost` for an empty guard. Never throws
   Released unlock() noexcept;
+  /// Unlocks without a thread that waits: see `Pending`. The guard is empty when this member
+  /// returns. If the call never begins, the hold is unlocked as by the destructor of an
+  /// asynchronous guard. Once begun, nothing stops the call.
+  ///
+  /// @return the call; its result is the same value as that of `unlock()`
+  /// @errors `not_owner` (the guard is empty), thrown as `Error`; `std::bad_alloc`. After an
+  /// exception, the guard is unchanged
+  [[nodiscard]] Pending<Released> unlock_async();
 
   /// @return the name of the lock; empty for an empty guard.
   [[nodiscard]] std::string name() const;
@@ -140,15 +153,28 @@ class MORTISE_API Guard {
   [[nodiscard]] const std::optional<Holder>& holder() const noexcept { return holder_; }
 
  private:
+  friend class runtime::PendingAcquire;
+  /// The end of an asynchronous call.
+  Guard(std::shared_ptr<runtime::Slot> slot, Owner owner, Mode mode, const Failure& failure,
+        std::optional<Holder> holder) noexcept;
+
   void take(Lock& lock, const AcquireOptions& options);
+  void receive(std::shared_ptr<runtime::Slot> slot);
+  Released leave(bool waits) noexcept;
 
   std::shared_ptr<runtime::Slot> slot_;
   Mode mode_ = Mode::exclusive;
+  bool waits_ = true;  // for the answer of the store, in the destructor
   Owner owner_;
   Token token_;
   std::stop_token lost_;
   Failure failure_;
   std::optional<Holder> holder_;
 };
+
+template <Wait Time>
+Pending<Guard> Lock::acquire_async(const Time& wait) {
+  return acquire_async(AcquireOptions{.wait = wait_of(wait)});
+}
 
 }  // namespace mortise

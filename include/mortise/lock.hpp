@@ -10,6 +10,7 @@
 #include <mortise/holder.hpp>
 #include <mortise/options.hpp>
 #include <mortise/owner.hpp>
+#include <mortise/pending.hpp>
 #include <mortise/token.hpp>
 
 #include <chrono>
@@ -160,6 +161,22 @@ class MORTISE_WARN_UNUSED MORTISE_API Lock {
   /// As above without exceptions. `ec` is clear on success. After contention, `ec` is `timeout` or
   /// `cancelled`.
   [[nodiscard]] bool acquire(const AcquireOptions& options, std::error_code& ec);
+
+  /// Takes the lock without a thread that waits, and without a time limit. As below.
+  [[nodiscard]] Pending<Guard> acquire_async();
+  /// Takes the lock without a thread that waits, within a time limit: `acquire_async(2s)` means
+  /// `acquire_async({.wait = 2s})`.
+  template <Wait Time>
+  [[nodiscard]] Pending<Guard> acquire_async(const Time& wait);
+  /// Takes the lock without a thread that waits: see `Pending`. If the call does not get the lock,
+  /// the guard in the result is empty, and has the error. The destructor of a guard in the result
+  /// does not wait for the store.
+  ///
+  /// @param options the time limit, the stop token and the owner. An empty owner means a new owner
+  /// @return the call, which has not begun yet
+  /// @errors `misconfigured` (the owner is a thread), `unsupported` (the waiters of `file:` need
+  /// threads), thrown as `Error`; in the result as `lock()`
+  [[nodiscard]] Pending<Guard> acquire_async(const AcquireOptions& options);
 
   /// Undoes one `lock()` of the owner. The last unlock passes the name to the next waiter of this
   /// process, or frees the name at the server.

@@ -19,6 +19,7 @@
 namespace mortise {
 
 class Clock;
+class Executor;
 
 /// How to hold a name. Each `Lock` handle has its own options. A hold has the options of the handle
 /// that took the hold. A re-entry through another handle does not change these options.
@@ -98,6 +99,12 @@ struct OnceOptions {
   std::stop_token stop{};
 };
 
+/// The threads that do the work of a client: renewals, timers, answers of the store.
+enum class Drive : std::uint8_t {
+  threads,  ///< the client starts its own threads when it needs them
+  program,  ///< no thread: the program calls `Client::poll()`
+};
+
 /// The options of one client. The constructor of `Client` refuses impossible values with
 /// `Errc::misconfigured`.
 struct ClientOptions {
@@ -114,6 +121,14 @@ struct ClientOptions {
   /// The source of time. Empty means the real clock. Tests can pass a `ManualClock` from
   /// `mortise/clock.hpp`.
   std::shared_ptr<Clock> clock{};
+  /// The threads that do the work of the client. With `Drive::program`, the program calls
+  /// `Client::poll()` whenever `Client::descriptor()` is readable. Without these calls, the client
+  /// renews no lease.
+  Drive drive = Drive::threads;
+  /// Runs the handlers of asynchronous calls, see `Pending`. Empty means a thread of the client, or
+  /// `Client::poll()`. The client and its calls share the executor, so any thread that ends the
+  /// last call may destroy it.
+  std::shared_ptr<Executor> executor{};
 };
 
 }  // namespace mortise

@@ -28,6 +28,11 @@ class TimerHeap {
   [[nodiscard]] std::size_t size() const noexcept { return nodes_.size(); }
   /// @return the timer that is due first; the heap must not be empty.
   [[nodiscard]] Timer& top() const noexcept { return *nodes_.front().timer; }
+  /// Visits all timers, in any order.
+  template <class Visit>
+  void each(Visit visit) const {
+    for (const Node& node : nodes_) visit(*node.timer);
+  }
   /// Adds a timer, or moves it to another time.
   void set(Timer& timer, Instant due);
   /// Takes a timer out; nothing happens where it is in no heap.

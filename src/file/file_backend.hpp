@@ -56,6 +56,7 @@ class FileBackend final : public Backend {
   void list(const std::shared_ptr<Listing>& operation) override;
   void queue(const std::shared_ptr<QueueLook>& operation) override;
   bool wait(Operation& operation, std::uint32_t seen, std::chrono::nanoseconds at_most) override;
+  [[nodiscard]] bool needs_waiting_threads() const noexcept override { return true; }
 
  private:
   [[nodiscard]] bool out() const noexcept;

@@ -75,7 +75,7 @@ bool may_hand_locked(const Slot& slot, const AcquireCall& from, const AcquireCal
 
 AcquireCall::AcquireCall(Slot& slot, const std::shared_ptr<const core::Terms>& asked,
                          const AcquireOptions& options, KeyCall* key, Queueing queueing,
-                         Grace& grace)
+                         Grace& grace, Waker* waker)
     : slot_(slot),
       options_(options),
       key_(key),
@@ -86,7 +86,7 @@ AcquireCall::AcquireCall(Slot& slot, const std::shared_ptr<const core::Terms>& a
                 .queues = queueing == Queueing::joins}),
       now_(machine_.began()),
       grace_(grace),
-      own_(slot),
+      own_(slot, waker),
       report_(slot, *this, queueing == Queueing::joins) {
   owner = options.owner.or_this_thread();
   terms = asked;
@@ -104,9 +104,11 @@ AcquireCall::AcquireCall(Slot& slot, const std::shared_ptr<const core::Terms>& a
   });
 }
 
-const std::atomic<std::uint32_t>& AcquireCall::mark_locked() noexcept {
+const std::atomic<std::uint32_t>* AcquireCall::mark_locked() noexcept {
   own_.poke_locked();
-  return rest_.parker.mark();
+  if (own_.waker() == nullptr) return &rest_.parker.mark();
+  own_.waker()->wake();
+  return nullptr;
 }
 
 void AcquireCall::inherit_locked(std::shared_ptr<Attempt> attempt,
@@ -139,7 +141,9 @@ AcquireCall::Action AcquireCall::carry_out(const Action& action) {
 }
 
 AcquireCall::Machine::View AcquireCall::view() const noexcept {
-  return {.now = now_, .alive = slot_.client().alive(), .stopped = stop_.requested.load()};
+  return {.now = now_,
+          .alive = slot_.client().alive(),
+          .stopped = stop_.requested.load() || grace_.is_given_up()};
 }
 
 AcquireCall::Action AcquireCall::enter() {
@@ -350,9 +354,12 @@ void AcquireCall::forsake() {
     if (!passed) slot_.leaves_locked(*this);
   }
   if (attempt && own_.asked()) slot_.client().store().abandon(attempt);
+  if (own_.waker() != nullptr) own_.uncount();
   if (!passed) return;
   Failure misuse;
-  ReleaseCall(slot_, {.owner = owner, .mode = terms->mode}).run(misuse);
+  ReleaseCall release(slot_, {.owner = owner, .mode = terms->mode});
+  if (own_.waker() != nullptr) release.hurry();
+  release.run(misuse);
 }
 
 Failure AcquireCall::run(std::optional<Holder>* holder) {
@@ -379,6 +386,8 @@ bool AcquireCall::advance() {
     }
     if (rest_.begun) return true;
   }
+  // Its result may wait for a thread that closes the client.
+  if (own_.waker() != nullptr) own_.uncount();
   return false;
 }
 

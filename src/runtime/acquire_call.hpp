@@ -39,12 +39,16 @@ class Grace {
     if (end_ == never) end_ = BootClock::now() + core::grace;
     return end_;
   }
+  /// The caller wants it no longer. The call ends at its next step, as after a stop request.
+  void give_up() noexcept { given_up_ = true; }
+  [[nodiscard]] bool is_given_up() const noexcept { return given_up_; }
 
  private:
   Instant end_ = never;
+  bool given_up_ = false;
 };
 
-/// Lives in the frame of the calling thread.
+/// Lives in the frame of the calling thread, or in a `PendingAcquire`.
 class AcquireCall final : public core::Waiter {
   using Machine = core::Acquire;
   using Action = Machine::Action;
@@ -52,8 +56,11 @@ class AcquireCall final : public core::Waiter {
  public:
   /// @param key what is asked of a key, and where its answer goes; null for a lock
   /// @param grace one for all parts of a call
+  /// @param waker of a call without a thread, which is stepped by `advance()` alone; null for a
+  /// thread
   AcquireCall(Slot& slot, const std::shared_ptr<const core::Terms>& asked,
-              const AcquireOptions& options, KeyCall* key, Queueing queueing, Grace& grace);
+              const AcquireOptions& options, KeyCall* key, Queueing queueing, Grace& grace,
+              Waker* waker = nullptr);
   /// The whole call. @return as `end()`
   Failure run(std::optional<Holder>* holder);
 
@@ -83,10 +90,10 @@ class AcquireCall final : public core::Waiter {
   /// Leaves whatever it takes part in, after one of those has thrown.
   void forsake();
 
-  /// Has the thread woken wherever it sleeps. Under the slot's mutex.
+  /// Has the caller woken wherever it sleeps. Under the slot's mutex.
   /// @return what to hand to `futex_wake()`, best when the mutex is free: a thread that is woken
-  /// before that only goes to sleep again, on the mutex
-  [[nodiscard]] const std::atomic<std::uint32_t>& mark_locked() noexcept;
+  /// before that only goes to sleep again, on the mutex. Null: the call has no thread
+  [[nodiscard]] const std::atomic<std::uint32_t>* mark_locked() noexcept;
   /// Gives it an attempt that was sent already. Under the slot's mutex.
   void inherit_locked(std::shared_ptr<Attempt> attempt, std::optional<Instant> trouble_since);
 

@@ -25,10 +25,12 @@ class LossTask final : public core::LossNotice, public Notifier::Task {
 /// @thread_safety every member may be called concurrently.
 class Announcements {
  public:
-  explicit Announcements(std::shared_ptr<Observer> observer)
+  /// @param has_threads false: no thread is ever started, and a loop calls `run_here()`
+  Announcements(std::shared_ptr<Observer> observer, bool has_threads)
       : observer_(std::move(observer)),
-        losses_(most_loss_threads),
-        news_(most_news_threads, most_news) {}
+        losses_(has_threads ? most_loss_threads : 0),
+        news_(has_threads ? most_news_threads : 0, most_news),
+        has_threads_(has_threads) {}
   /// @return null if the program has none.
   [[nodiscard]] const std::shared_ptr<Observer>& observer() const noexcept { return observer_; }
   /// Has the stop of an owner's token requested on another thread.
@@ -39,13 +41,25 @@ class Announcements {
     return losses_.post(std::unique_ptr<Notifier::Task>(static_cast<LossTask*>(notice.release())));
   }
   /// Looks for a thread for losses again. @return whether each has one, or waits for its turn
-  bool serve() noexcept { return losses_.serve(); }
+  bool serve() noexcept {
+    if (!has_threads_) return true;
+    const bool losses = losses_.serve();
+    return handlers_.serve() && losses;
+  }
   /// Calls the observer. It is apart from the losses: an observer that blocks delays no loss.
   [[nodiscard]] Notifier& news() noexcept { return news_; }
-  /// Takes no more of either. Waits until then for callbacks that run.
+  /// Runs the handlers of calls without a thread that have no executor, one after the other.
+  [[nodiscard]] Notifier& handlers() noexcept { return handlers_; }
+  /// Reports losses and news in the calling thread. @return whether there was one
+  bool run_here() noexcept {
+    const bool losses = losses_.run_here();
+    return news_.run_here() || losses;
+  }
+  /// Takes no more of any. Waits until then for callbacks that run.
   void close(std::chrono::steady_clock::time_point until) noexcept {
     losses_.close(until);
     news_.close(until);
+    handlers_.close(until);
   }
 
  private:
@@ -59,6 +73,8 @@ class Announcements {
   const std::shared_ptr<Observer> observer_;
   Notifier losses_;
   Notifier news_;
+  Notifier handlers_{1};
+  const bool has_threads_;
 };
 
 }  // namespace mortise::runtime

@@ -30,4 +30,6 @@ bool Backend::wait(Operation& /*operation*/, std::uint32_t /*seen*/,
   return false;
 }
 
+bool Backend::needs_waiting_threads() const noexcept { return false; }
+
 }  // namespace mortise

@@ -31,13 +31,13 @@ bool has_room_for_one(std::vector<std::shared_ptr<HoldKeeper>>& keepers) {
 
 }  // namespace
 
-Background::Background(Engine& engine, Backend& backend, Clock& clock,
-                       std::function<void()> clock_was_set, std::function<bool()> serve)
+Background::Background(Engine& engine, Backend& backend, Clock& clock, Duties duties,
+                       bool has_thread)
     : engine_(engine),
       backend_(backend),
       clock_(clock),
-      clock_was_set_(std::move(clock_was_set)),
-      serve_(std::move(serve)),
+      duties_(std::move(duties)),
+      has_thread_(has_thread),
       errands_(backend) {}
 
 Background::~Background() { stop(); }
@@ -81,7 +81,7 @@ void Background::start() {
 }
 
 void Background::start_locked() {
-  if (!thread_.joinable()) thread_ = base::quiet_thread([this] { run(); });
+  if (has_thread_ && !thread_.joinable()) thread_ = base::quiet_thread([this] { run(); });
   started_.store(true);
 }
 
@@ -108,46 +108,65 @@ void Background::run() {
     try {
       if (!run_once()) return;
     } catch (const std::exception&) {
-      // Out of memory, or a backend that throws: whatever was due is still due.
-      {
-        const std::lock_guard lock(mutex_);
-        // Timers stay armed when their holds are over: this may be so until there is memory.
-        if (stopping_) return;
-        at_.sends = std::min(at_.sends, clock_.now());
-      }
+      // Out of memory, or a backend that throws.
+      if (!still_due()) return;
       std::this_thread::sleep_for(pause_after_failure);
     }
   }
 }
 
+// Timers stay armed when their holds are over: this may be so until there is memory.
+bool Background::still_due() {
+  const std::lock_guard lock(mutex_);
+  at_.sends = std::min(at_.sends, clock_.now());
+  return !stopping_;
+}
+
 bool Background::run_once() {
+  const std::optional<Instant> until = work();
+  if (!until) return false;
+  if (engine_.background(*until)) duties_.clock_was_set();
+  return true;
+}
+
+std::optional<Instant> Background::look() {
+  try {
+    if (engine_.background(Instant{})) duties_.clock_was_set();  // the past: it does not sleep
+    return work();
+  } catch (...) {
+    static_cast<void>(still_due());
+    throw;
+  }
+}
+
+std::optional<Instant> Background::work() {
   const Instant now = clock_.now();
   tick(due_keepers(now), now);
   bool send = false;
   bool serve = false;
   {
     const std::lock_guard lock(mutex_);
-    if (stopping_) return false;
+    if (stopping_) return std::nullopt;
     send = at_.sends <= now;
     if (send) at_.sends = never;
     serve = at_.serves <= now;
     if (serve) at_.serves = never;
   }
-  if (serve && !serve_()) serve_later();
+  if (serve && !duties_.serve()) serve_later();
   const Instant send_again = send ? errands_.run(now) : never;
+  const Instant step_again = duties_.step();
   Instant until = never;
   {
     const std::lock_guard lock(mutex_);
-    if (stopping_) return false;
+    if (stopping_) return std::nullopt;
     at_.sends = std::min(at_.sends, send_again);
     // An unlock has emptied the heap, perhaps, and the next lock would have to wake this thread
     // anew each time: the moment that was planned is kept once.
     const Instant idle = at_.looks > now ? at_.looks : never;
-    until = std::min({heap_.empty() ? idle : heap_.top().due, at_.sends, at_.serves});
+    until = std::min({heap_.empty() ? idle : heap_.top().due, at_.sends, at_.serves, step_again});
     at_.looks = until;
   }
-  if (engine_.background(until)) clock_was_set_();
-  return true;
+  return until;
 }
 
 std::vector<std::shared_ptr<HoldKeeper>> Background::due_keepers(Instant now) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The client's background thread: the watchdog of its leases, the sender of errands, and the
-// reader of pushes. It never runs code of the program.
+// The client's background thread: the watchdog of its leases, the sender of errands, the reader of
+// pushes, and the thread that steps calls without one. It never runs code of the program.
 #pragma once
 
 #include <mortise/backend.hpp>
@@ -12,6 +12,7 @@
 #include <atomic>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -31,10 +32,17 @@ struct HoldTimer : core::Timer {
 /// this one's.
 class Background {
  public:
-  /// @param clock_was_set called when the clock was set, or the machine was suspended
-  /// @param serve looks for a thread that can tell losses; returns whether there is one
-  Background(Engine& engine, Backend& backend, Clock& clock, std::function<void()> clock_was_set,
-             std::function<bool()> serve);
+  /// The work of others on its thread.
+  struct Duties {
+    std::function<void()> clock_was_set;  ///< or the machine was suspended
+    /// Looks for a thread that can report losses. @return whether there is one
+    std::function<bool()> serve;
+    /// Steps the calls without a thread. @return when to do that again
+    std::function<Instant()> step;
+  };
+
+  /// @param has_thread false: no thread is ever started, and a loop calls `look()`
+  Background(Engine& engine, Backend& backend, Clock& clock, Duties duties, bool has_thread);
   ~Background();
 
   /// Has the keeper ticked at that moment; starts the thread the first time. Its slot takes the
@@ -56,9 +64,16 @@ class Background {
   /// Ends the thread; later calls have no effect any more.
   void stop() noexcept;
 
+  /// For a loop: reads what has come, and does what is due. It never sleeps.
+  /// @return when there is something to do next; nothing: it was stopped
+  [[nodiscard]] std::optional<Instant> look();
+
  private:
   void run();
   [[nodiscard]] bool run_once();
+  [[nodiscard]] std::optional<Instant> work();
+  /// All that was due is still due. @return false: it was stopped
+  [[nodiscard]] bool still_due();
   void send_before(Instant due);
   void start_locked();
   void wake_before_locked(Instant due);
@@ -75,8 +90,8 @@ class Background {
   Engine& engine_;
   Backend& backend_;
   Clock& clock_;
-  const std::function<void()> clock_was_set_;
-  const std::function<bool()> serve_;
+  const Duties duties_;
+  const bool has_thread_;
   Errands errands_;
   std::mutex mutex_;
   core::TimerHeap heap_;

@@ -8,16 +8,20 @@
 
 namespace mortise::runtime {
 
-CallersAttempt::CallersAttempt(Slot& slot) noexcept : slot_(slot) {}
+CallersAttempt::CallersAttempt(Slot& slot, Waker* waker) noexcept : slot_(slot), waker_(waker) {}
 
-CallersAttempt::~CallersAttempt() {
-  if (successor_) slot_.client().closing().successor_goes();
+CallersAttempt::~CallersAttempt() { uncount(); }
+
+void CallersAttempt::uncount() noexcept {
+  if (std::exchange(successor_, false)) slot_.client().closing().successor_goes();
+  asking_.reset();
 }
 
 void CallersAttempt::begin_locked(const core::Terms& terms, bool wait,
                                   const std::shared_ptr<const Memory>& memory,
                                   const std::optional<AttemptId>& beside) {
   attempt_ = slot_.new_attempt_locked(terms, wait, memory, beside);
+  if (waker_ != nullptr) attempt_->wake_through(waker_->weak_from_this());
   asked_ = false;
   if (!slot_.key) return;
   slot_.key->asked_at = slot_.key->arrivals;
@@ -26,11 +30,14 @@ void CallersAttempt::begin_locked(const core::Terms& terms, bool wait,
 
 void CallersAttempt::inherit_locked(std::shared_ptr<Attempt> attempt) {
   attempt_ = std::move(attempt);
+  attempt_->wake_through(waker_ != nullptr ? waker_->weak_from_this() : std::weak_ptr<Waker>());
   asked_ = true;
   if (!std::exchange(successor_, true)) slot_.client().closing().successor_comes();
 }
 
-void CallersAttempt::count() { asking_.emplace(slot_.client().closing().askers()); }
+void CallersAttempt::count() {
+  asking_.emplace(slot_.client().closing().askers(), waker_ == nullptr);
+}
 
 core::Acquire::Asked CallersAttempt::ask(Instant now) {
   if (!std::exchange(asked_, true)) slot_.client().store().backend().acquire(attempt_);

@@ -21,7 +21,8 @@ class Slot;
 /// thread, which needs no mutex to look.
 class CallersAttempt {
  public:
-  explicit CallersAttempt(Slot& slot) noexcept;
+  /// @param waker of a caller without a thread; null for a thread
+  CallersAttempt(Slot& slot, Waker* waker) noexcept;
   CallersAttempt(const CallersAttempt&) = delete;
   CallersAttempt& operator=(const CallersAttempt&) = delete;
   ~CallersAttempt();
@@ -46,9 +47,13 @@ class CallersAttempt {
   void poke_locked() noexcept {
     if (attempt_) attempt_->poke();
   }
+  /// @return null for a thread.
+  [[nodiscard]] Waker* waker() const noexcept { return waker_; }
 
   /// From now on `close()` waits for this caller.
   void count();
+  /// From now on it does not. The caller has nothing at the server that is not decided.
+  void uncount() noexcept;
   core::Acquire::Asked ask(Instant now);
   void ask_again(Instant now);
   [[nodiscard]] core::Acquire::Decided decided() const noexcept;
@@ -60,6 +65,7 @@ class CallersAttempt {
 
  private:
   Slot& slot_;
+  Waker* const waker_;
   std::optional<Closing::Inside> asking_;
   bool successor_ = false;  // was given an attempt
   bool asked_ = false;

@@ -8,6 +8,8 @@
 #include "core/terms.hpp"
 #include "runtime/client_state.hpp"
 #include "runtime/mode_support.hpp"
+#include "runtime/pending_check.hpp"
+#include "runtime/pending_close.hpp"
 #include "runtime/raise.hpp"
 #include "runtime/slot.hpp"
 #include "runtime/snapshot.hpp"
@@ -38,6 +40,11 @@ Client::Client(std::unique_ptr<Backend> backend, ClientOptions options) {
   raise_if(core::check(options));
   options.give_up = std::min<std::chrono::milliseconds>(options.give_up, base::longest_span);
   options.turn = std::min<std::chrono::milliseconds>(options.turn, base::longest_span);
+  if (options.drive == Drive::program && backend->needs_waiting_threads()) {
+    throw Error({Errc::unsupported, backend->describe() +
+                                        ": Drive::program: a waiter of this store needs a thread "
+                                        "of its own; use Drive::threads"});
+  }
   try {
     state_ = std::make_shared<runtime::ClientState>(std::move(backend), std::move(options));
     state_->start();
@@ -52,15 +59,23 @@ Client::Client(Client&&) noexcept = default;
 
 Client& Client::operator=(Client&& other) noexcept {
   if (this != &other) {
-    close();
-    runtime::drop(std::move(state_));
+    end();
     state_ = std::move(other.state_);
   }
   return *this;
 }
 
-Client::~Client() {
+Client::~Client() { end(); }
+
+void Client::end() noexcept {
   close();
+  // No call of poll() runs these handlers any more.
+  if (state_ && state_->loop() != nullptr && !state_->forked()) {
+    state_->store().ready().ring_all();
+    state_->loop()->look();
+    state_->loop()->notify();
+    state_->loop()->delivery().drop();
+  }
   runtime::drop(std::move(state_));
 }
 
@@ -116,6 +131,21 @@ void Client::check(std::chrono::nanoseconds wait, std::error_code& ec) {
   ec = opened(state_).check(wait).code;
 }
 
+Pending<Failure> Client::check_async(std::chrono::nanoseconds wait) {
+  opened(state_);
+  return Pending<Failure>(std::make_shared<runtime::PendingCheck>(state_, wait));
+}
+
+int Client::descriptor() const noexcept {
+  const runtime::Loop* const loop = opened(state_).loop();
+  return loop == nullptr || state_->forked() ? -1 : loop->descriptor();
+}
+
+std::size_t Client::poll(std::size_t at_most) noexcept {
+  runtime::Loop* const loop = opened(state_).loop();
+  return loop == nullptr || state_->forked() ? 0 : loop->poll(at_most);
+}
+
 Capabilities Client::capabilities() const {
   return opened(state_).store().backend().capabilities();
 }
@@ -137,6 +167,11 @@ void Client::close() noexcept {
   // A copy: a callback that runs during close() may destroy this very object.
   const std::shared_ptr<runtime::ClientState> state = state_;
   if (state) state->close();
+}
+
+Pending<Closed> Client::close_async() {
+  opened(state_);
+  return Pending<Closed>(std::make_shared<runtime::PendingClose>(state_));
 }
 
 }  // namespace mortise

@@ -32,10 +32,13 @@ ClientState::ClientState(std::unique_ptr<Backend> backend, ClientOptions options
       turn_{.time = options_.turn, .passes = options_.turn_handoffs},
       closing_(*this),
       terms_(host_and_pid()),
-      announcements_(options_.observer),
+      announcements_(options_.observer, options_.drive == Drive::threads),
       store_(
           std::move(backend), options_.clock ? options_.clock : Clock::real(),
-          [this] { look_at_the_clock(); }, [this] { return announcements_.serve(); }) {}
+          [this] { look_at_the_clock(); }, [this] { return announcements_.serve(); },
+          options_.drive == Drive::threads) {
+  if (options_.drive == Drive::program) loop_ = std::make_unique<Loop>(*this);
+}
 
 ClientState::~ClientState() = default;
 
@@ -84,10 +87,14 @@ std::shared_ptr<Slot> ClientState::slot(std::string_view name, Mode mode, Owner 
 
 StoreId ClientState::store_id() const { return forked() ? StoreId() : store_.id(); }
 
+std::shared_ptr<Check> ClientState::new_check() {
+  return std::make_shared<Check>(terms_.shortest_lease(), numbers_.client());
+}
+
 Failure ClientState::check(std::chrono::nanoseconds wait) {
   // Before the mutex of the terms.
   if (!alive()) return closed_failure();
-  const auto check = std::make_shared<Check>(terms_.shortest_lease(), numbers_.client());
+  const std::shared_ptr<Check> check = new_check();
   return ask(*this, *check, wait, Errc::unavailable,
              [&](Backend& backend) { backend.check(check); });
 }

@@ -11,6 +11,7 @@
 #include "core/sharers.hpp"
 #include "runtime/announcements.hpp"
 #include "runtime/closing.hpp"
+#include "runtime/loop.hpp"
 #include "runtime/numbers.hpp"
 #include "runtime/shared_terms.hpp"
 #include "runtime/slot_table.hpp"
@@ -52,6 +53,8 @@ class ClientState final : public Host, public std::enable_shared_from_this<Clien
   [[nodiscard]] Closing& closing() noexcept { return closing_; }
   /// @return which store has the holds, as users see it; empty in a forked child.
   [[nodiscard]] StoreId store_id() const;
+  /// @return a request that asks the backend whether locks can be taken.
+  [[nodiscard]] std::shared_ptr<Check> new_check();
   /// Asks the backend whether locks can be taken.
   Failure check(std::chrono::nanoseconds wait);
 
@@ -66,6 +69,8 @@ class ClientState final : public Host, public std::enable_shared_from_this<Clien
   [[nodiscard]] SharedTerms& terms() noexcept { return terms_; }
   [[nodiscard]] Numbers& numbers() noexcept { return numbers_; }
 
+  /// @return what drives the client instead of threads; null: it has threads.
+  [[nodiscard]] Loop* loop() const noexcept { return loop_.get(); }
   [[nodiscard]] Instant now() const noexcept { return store_.clock()->now(); }
   [[nodiscard]] Observer* observer() const noexcept { return announcements_.observer().get(); }
   [[nodiscard]] const ClientOptions& options() const noexcept { return options_; }
@@ -85,6 +90,7 @@ class ClientState final : public Host, public std::enable_shared_from_this<Clien
   std::shared_ptr<void> clock_steps_;
   Announcements announcements_;
   StoreAccess store_;
+  std::unique_ptr<Loop> loop_;
 };
 
 /// Gives up a reference. In a forked child the object is kept for ever instead: its threads do not

@@ -7,30 +7,44 @@
 #include "runtime/client_state.hpp"
 #include "runtime/slot.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
-#include <memory>
 #include <thread>
-#include <vector>
+#include <utility>
 
 namespace mortise::runtime {
 namespace {
 
 constexpr std::chrono::milliseconds patience_with_callers{100};
+// A call whose request was answered needs two or three.
+constexpr int most_last_steps = 16;
 
 }  // namespace
 
 thread_local int Closing::Inside::on_this_thread = 0;
 
+bool Closing::begin() noexcept {
+  if (begun_.exchange(true)) return false;
+  course_.until = BootClock::now() + core::command_timeout(core::longest_lease);
+  client_.names().poke_waiters();
+  client_.store().open_requests().poke();
+  if (!base::mutant("core.close_leaves_the_holds")) release_holds();
+  // Not for long where it may be one of them, in an observer, that closes the client.
+  course_.for_askers =
+      Inside::is_caller() ? BootClock::now() + patience_with_callers : course_.until;
+  return true;
+}
+
 void Closing::close() noexcept {
   if (client_.forked()) return;
-  if (!begun_.exchange(true)) {
-    run();
-    const std::lock_guard lock(mutex_);
-    has_ended_ = true;
-    ended_.notify_all();
-    return;
+  if (begin()) {
+    await_releases();
+    while (is_pending()) rest();
+    return finish();
   }
+  // A close by the steps of a loop goes on here: this may be the thread of that loop.
+  while (stepped_.load() && !has_ended()) rest();
   // Another thread closes. What runs inside of a callback must not wait for it, since it waits for
   // the callbacks.
   if (Notifier::inside() || Inside::is_caller()) return;
@@ -38,23 +52,43 @@ void Closing::close() noexcept {
   ended_.wait(lock, [this] { return has_ended_; });
 }
 
-void Closing::run() noexcept {
-  const Instant until = BootClock::now() + core::command_timeout(core::longest_lease);
+void Closing::begin_stepped() noexcept {
+  if (begin()) stepped_.store(true);
+}
+
+bool Closing::advance() noexcept {
+  if (!stepped_.load() || has_ended()) return has_ended();
+  const auto unanswered = [](const auto& release) { return !release->done(); };
+  const bool waits = std::any_of(course_.releases.begin(), course_.releases.end(), unanswered) &&
+                     BootClock::now() < course_.until;
+  if (waits || is_pending()) return false;
+  finish();
+  return true;
+}
+
+bool Closing::has_ended() noexcept {
+  const std::lock_guard lock(mutex_);
+  return has_ended_;
+}
+
+// What callers free or have left to be undone must not end with the connection. In this order:
+// whoever frees a hold may give a waiter the attempt that was sent with the release, and a waiter
+// leaves to the background what it gives up; each before it is no longer counted.
+bool Closing::is_pending() noexcept {
   client_.names().poke_waiters();
-  if (!base::mutant("core.close_leaves_the_holds")) release_holds(until);
-  // Not for long where it may be one of them, in an observer, that closes the client.
-  const Instant for_askers = Inside::is_caller() ? BootClock::now() + patience_with_callers : until;
-  // What callers free or have left to be undone must not end with the connection. In this order:
-  // whoever frees a hold may give a waiter the attempt that was sent with the release, and a waiter
-  // leaves to the background what it gives up; each before it is no longer counted.
-  const auto pending = [this, for_askers] {
-    client_.names().poke_waiters();
-    return freeing_.load() > 0 || (asking_.load() > 0 && BootClock::now() < for_askers) ||
-           !client_.store().background().idle();
-  };
-  while (pending() && BootClock::now() < until) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
+  const Instant now = BootClock::now();
+  const bool pending = freeing_.load() > 0 || (asking_.load() > 0 && now < course_.for_askers) ||
+                       !client_.store().ready().idle() || !client_.store().background().idle();
+  return pending && now < course_.until;
+}
+
+// A client without threads has its own work done by the thread that closes it.
+void Closing::rest() noexcept {
+  if (Loop* const loop = client_.loop()) loop->look();
+  std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+void Closing::finish() noexcept {
   // The backend may have something to give back, which takes as long again where the server stands
   // still. Callbacks run meanwhile: those that block, of either kind, cost no time on top of that.
   const auto told = std::chrono::steady_clock::now() + Notifier::patience_at_close;
@@ -62,23 +96,40 @@ void Closing::run() noexcept {
   client_.store().backend().stop();
   // What the backend was told, or asked, when it had ended already it may never answer.
   client_.store().open_requests().end();
+  end_calls();
   client_.announcements().close(told);
+  const std::lock_guard lock(mutex_);
+  has_ended_ = true;
+  ended_.notify_all();
 }
 
-void Closing::release_holds(Instant until) noexcept {
-  std::vector<std::shared_ptr<Operation>> releases;
+// Calls without a thread that a server has held up until now: no thread steps them any more.
+void Closing::end_calls() noexcept {
+  for (int i = 0; i < most_last_steps && !client_.store().ready().idle(); ++i) {
+    client_.store().ready().ring_all();
+    client_.store().ready().run();
+  }
+  client_.store().ready().end();
+}
+
+void Closing::release_holds() noexcept {
   client_.names().each([&](Slot& slot) {
     slot.each_keeper([&](HoldKeeper& keeper) {
       try {
-        if (std::shared_ptr<Operation> release = keeper.close()) releases.push_back(release);
+        if (std::shared_ptr<Operation> release = keeper.close()) {
+          course_.releases.push_back(std::move(release));
+        }
       } catch (const std::exception&) {
         // Out of memory: what was not sent ends with its lease, which nobody renews any more.
       }
     });
   });
-  for (const std::shared_ptr<Operation>& release : releases) {
+}
+
+void Closing::await_releases() noexcept {
+  for (const std::shared_ptr<Operation>& release : course_.releases) {
     try {
-      if (!client_.store().wait_done(*release, until - BootClock::now())) break;
+      if (!client_.store().wait_done(*release, course_.until - BootClock::now())) break;
     } catch (const std::exception&) {
       // Out of memory for what this thread read for everybody: a matter of that connection.
     }

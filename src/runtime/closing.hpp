@@ -7,7 +7,13 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <memory>
 #include <mutex>
+#include <vector>
+
+namespace mortise {
+class Operation;
+}
 
 namespace mortise::runtime {
 
@@ -25,15 +31,26 @@ class Closing {
   [[nodiscard]] bool begun() const noexcept { return begun_.load(); }
   void close() noexcept;
 
+  // The same in steps, for a loop that must not wait: `advance()` until it has ended.
+
+  /// Does nothing if it has begun already.
+  void begin_stepped() noexcept;
+  /// By one thread at a time. @return whether it has ended
+  [[nodiscard]] bool advance() noexcept;
+  [[nodiscard]] bool has_ended() noexcept;
+
   /// Counts callers that are inside of something that `close()` waits for.
   class Inside {
    public:
-    explicit Inside(std::atomic<int>& count) noexcept : count_(count) {
+    /// @param is_thread whether one thread makes the whole call. Any threads step a call that has
+    /// none of its own, so no thread is inside of that.
+    Inside(std::atomic<int>& count, bool is_thread) noexcept
+        : count_(count), threads_(is_thread ? 1 : 0) {
       count_.fetch_add(1);
-      ++on_this_thread;
+      on_this_thread += threads_;
     }
     ~Inside() {
-      --on_this_thread;
+      on_this_thread -= threads_;
       count_.fetch_sub(1);
     }
     Inside(const Inside&) = delete;
@@ -44,6 +61,7 @@ class Closing {
    private:
     static thread_local int on_this_thread;
     std::atomic<int>& count_;
+    const int threads_;
   };
   /// Asking the server: `close()` lets them leave its queues.
   [[nodiscard]] std::atomic<int>& askers() noexcept { return asking_; }
@@ -55,13 +73,27 @@ class Closing {
   [[nodiscard]] std::atomic<int>& freers() noexcept { return freeing_; }
 
  private:
-  void run() noexcept;
-  void release_holds(Instant until) noexcept;
+  [[nodiscard]] bool begin() noexcept;
+  void release_holds() noexcept;
+  void await_releases() noexcept;
+  [[nodiscard]] bool is_pending() noexcept;
+  void rest() noexcept;
+  void finish() noexcept;
+  void end_calls() noexcept;
+
+  /// The conditions of its end.
+  struct Course {
+    Instant until{};
+    Instant for_askers{};
+    std::vector<std::shared_ptr<Operation>> releases{};
+  };
 
   ClientState& client_;
   std::atomic<int> asking_{0};
   std::atomic<int> freeing_{0};
   std::atomic<bool> begun_{false};
+  std::atomic<bool> stepped_{false};
+  Course course_;  // written by the thread that begins
   std::mutex mutex_;
   std::condition_variable ended_;
   bool has_ended_ = false;

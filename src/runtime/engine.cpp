@@ -5,6 +5,7 @@
 #include "base/inside_source.hpp"
 #include "base/mutant.hpp"
 #include "runtime/engine_frames.hpp"
+#include "runtime/loop_descriptor.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -263,7 +264,7 @@ bool Engine::used_locked(const Source& source) const noexcept {
 }
 
 bool Engine::background(Instant until) {
-  if (interrupted_.exchange(false)) return false;
+  if (interrupted_.exchange(false) && until != Instant{}) return false;  // one that does not sleep
   bool clock_was_set = false;
   Lock lock(mutex_);
   {
@@ -289,6 +290,32 @@ bool Engine::background(Instant until) {
   choose_last(lock);
   readers_.open_shortcut_locked();
   return clock_was_set;
+}
+
+std::unique_ptr<LoopDescriptor> Engine::make_loop_descriptor() const {
+  return std::make_unique<LoopDescriptor>(
+      std::array{readers_.background_wake.get(), background_timer_.get(),
+                 readers_.unread_timer.get(), clock_watch_.get()});
+}
+
+void Engine::sleep_through(LoopDescriptor& loop, Instant until) {
+  Lock lock(mutex_);
+  Attending attending(*this, lock);
+  // What `background()` would poll. A caller that reads meanwhile wakes the loop when it leaves.
+  const bool pushes = readers_.pushes.unattended();
+  const bool replies = readers_.outstanding_locked() && readers_.replies.unattended();
+  choose(attending.attendance(), pushes ? Sources(readers_.pushes.sources) : Sources(),
+         replies ? Sources(readers_.replies.sources) : Sources());
+  lock.unlock();
+  const auto sources = attending.attendance().sources.items();
+  Few<pollfd, 12> polled;
+  polled.resize(sources.size());
+  const auto left = poll_.ask(sources, polled.items(),
+                              {.timers = {background_timer_.get(), -1},
+                               .until = until,
+                               .asleep_until = &readers_.background_asleep_until});
+  loop.watch(polled.items());
+  if (left.count() == 0) signal(readers_.background_wake.get());
 }
 
 }  // namespace mortise::runtime

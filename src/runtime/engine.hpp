@@ -18,6 +18,8 @@
 
 namespace mortise::runtime {
 
+class LoopDescriptor;
+
 /// Two roles, each held by one thread at a time: the *reader of replies*, a caller that awaits a
 /// reply, and the *reader of pushes*, a caller that awaits nothing but a push. Whoever awaits a
 /// push reads no replies: so a waiter costs the other callers of its client nothing, and pushes are
@@ -47,6 +49,12 @@ class Engine {
   /// @return whether the clock was set, or the machine was suspended: whoever sleeps has to look at
   /// the clock again
   bool background(Instant until);
+  /// For a loop between its looks, in place of `background()`: has the loop's descriptor become
+  /// readable when that would end.
+  void sleep_through(LoopDescriptor& loop, Instant until);
+  /// @return a descriptor that becomes readable when `background()` would end, for other reasons
+  /// than sources.
+  [[nodiscard]] std::unique_ptr<LoopDescriptor> make_loop_descriptor() const;
   /// Ends `background()` early, once, also when it comes first.
   void interrupt() noexcept;
   /// The caller has sent a request whose reply it does not wait for: has it read. The background

@@ -53,6 +53,24 @@ void Guard::take(Lock& lock, const AcquireOptions& options) {
   // An observer may destroy the lock, which need not outlive the guard.
   std::shared_ptr<runtime::Slot> slot = lock.slot_;
   failure_ = runtime::acquire(*slot, lock.terms_, mine, &holder_);
+  receive(std::move(slot));
+}
+
+Guard::Guard(std::shared_ptr<runtime::Slot> slot, Owner owner, Mode mode, const Failure& failure,
+             std::optional<Holder> holder) noexcept
+    : mode_(mode), waits_(false), owner_(owner), holder_(std::move(holder)) {
+  try {
+    failure_ = failure;
+    receive(std::move(slot));
+  } catch (const std::exception&) {
+    // No memory for the stop state, or for words: an owner that cannot learn of a loss holds
+    // nothing.
+    leave(false);
+    if (!failure_) failure_.code = failure ? failure.code : make_error_code(Errc::exhausted);
+  }
+}
+
+void Guard::receive(std::shared_ptr<runtime::Slot> slot) {
   if (failure_) {
     // The backend may have answered without naming the holder: another thread of this process.
     if (is_contention(failure_.code) && !holder_) holder_ = runtime::local_holder(*slot);
@@ -67,6 +85,7 @@ void Guard::take(Lock& lock, const AcquireOptions& options) {
 Guard::Guard(Guard&& other) noexcept
     : slot_(std::move(other.slot_)),
       mode_(other.mode_),
+      waits_(other.waits_),
       owner_(other.owner_),
       token_(std::exchange(other.token_, Token())),
       lost_(std::exchange(other.lost_, std::stop_token())),
@@ -75,9 +94,10 @@ Guard::Guard(Guard&& other) noexcept
 
 Guard& Guard::operator=(Guard&& other) noexcept {
   if (this != &other) {
-    unlock();
+    leave(waits_);
     slot_ = std::move(other.slot_);
     mode_ = other.mode_;
+    waits_ = other.waits_;
     owner_ = other.owner_;
     token_ = std::exchange(other.token_, Token());
     lost_ = std::exchange(other.lost_, std::stop_token());
@@ -87,14 +107,18 @@ Guard& Guard::operator=(Guard&& other) noexcept {
   return *this;
 }
 
-Guard::~Guard() { unlock(); }
+Guard::~Guard() { leave(waits_); }
 
-Released Guard::unlock() noexcept {
+Released Guard::unlock() noexcept { return leave(true); }
+
+Released Guard::leave(bool waits) noexcept {
   if (!slot_) return Released::was_lost;
   Released outcome = Released::unknown;
   try {
     Failure misuse;  // somebody unlocked with the guard's owner before: nothing is left to free
-    outcome = runtime::ReleaseCall(*slot_, {owner_, mode_, runtime::Unlocking::guard}).run(misuse);
+    runtime::ReleaseCall release(*slot_, {owner_, mode_, runtime::Unlocking::guard});
+    if (!waits) release.hurry();
+    outcome = release.run(misuse);
     if (misuse) outcome = Released::was_lost;
   } catch (const std::exception&) {
     // Out of memory for the request: the hold ends at its deadline.

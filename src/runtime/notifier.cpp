@@ -2,6 +2,7 @@
 // A queue of tasks with as many threads as there are tasks that block.
 #include "runtime/notifier.hpp"
 
+#include "base/fork.hpp"
 #include "base/mutant.hpp"
 #include "base/quiet_thread.hpp"
 #include "runtime/reader_role.hpp"
@@ -231,6 +232,24 @@ void Notifier::run(const std::shared_ptr<State>& state, bool watches) {
     lock.lock();
   }
   state->leave(lock);
+}
+
+bool Notifier::run_here() noexcept {
+  const std::uint32_t generation = base::fork_generation();
+  const std::shared_ptr<State> state = state_;  // a task may destroy the notifier
+  std::unique_lock lock(state->mutex);
+  const bool any = state->tasks.size() > 0;
+  while (state->tasks.size() > 0) {
+    std::unique_ptr<Task> task = state->take_locked();
+    lock.unlock();
+    const bool before = std::exchange(in_task, true);
+    task->run();
+    task.reset();
+    in_task = before;
+    if (generation != base::fork_generation()) break;
+    lock.lock();
+  }
+  return any;
 }
 
 void Notifier::close(Time::time_point until) noexcept {

@@ -27,7 +27,8 @@ class Notifier {
     Task* after = nullptr;
     std::chrono::steady_clock::time_point since{};
   };
-  /// @param most_threads while so many tasks block the next ones wait
+  /// @param most_threads while so many tasks block the next ones wait; 0: no thread is ever
+  /// started, and `run_here()` runs the tasks
   /// @param most_tasks what is posted while so many wait is dropped
   explicit Notifier(int most_threads, std::size_t most_tasks = static_cast<std::size_t>(-1));
   ~Notifier();
@@ -39,6 +40,9 @@ class Notifier {
   bool post(std::function<void()> task);
   /// Looks for a thread again. @return whether every task has one, or waits for its turn
   bool serve() noexcept;
+  /// Runs the tasks in the calling thread, one after the other. If one of them forks, the child
+  /// runs no other. @return whether there was one
+  bool run_here() noexcept;
   /// How long closing waits for tasks, as a rule.
   static constexpr std::chrono::milliseconds patience_at_close{500};
   /// Takes no more tasks; waits until then, or a moment, for those that are queued. A task that

@@ -38,6 +38,7 @@ std::string AttemptId::text() const {
   return text;
 }
 
+Waker::~Waker() = default;
 Operation::~Operation() = default;
 
 void Operation::sleep(std::uint32_t seen, std::chrono::nanoseconds at_most) const noexcept {
@@ -50,7 +51,23 @@ void Operation::wake() noexcept {
   const int eventfd = nudge_.load();
   const std::uint64_t one = 1;
   // A full counter (EAGAIN) is a wake-up that nobody has read yet: as good as ours.
-  if (eventfd >= 0 && ::write(eventfd, &one, sizeof one) < 0) return;
+  if (eventfd >= 0) static_cast<void>(::write(eventfd, &one, sizeof one) < 0);
+  if (!has_waker_.load()) return;
+  std::shared_ptr<Waker> waker;
+  {
+    const std::lock_guard hold(mutex_);
+    waker = waker_.lock();
+  }
+  if (waker) waker->wake();
+}
+
+void Operation::wake_through(std::weak_ptr<Waker> waker) noexcept {
+  if (waker.expired() && !has_waker_.load()) return;
+  {
+    const std::lock_guard hold(mutex_);
+    waker_.swap(waker);
+  }
+  has_waker_.store(true);
 }
 
 void Operation::poke() noexcept {
@@ -75,7 +92,7 @@ void Operation::trouble(Failure why) {
   if (!why && !in_trouble_.load()) return;
   bool news = false;
   {
-    const std::lock_guard hold(trouble_mutex_);
+    const std::lock_guard hold(mutex_);
     news = static_cast<bool>(why) != trouble_.has_value();
     trouble_ = why ? std::optional(printable(std::move(why))) : std::nullopt;
     in_trouble_.store(trouble_.has_value());
@@ -85,7 +102,7 @@ void Operation::trouble(Failure why) {
 }
 
 std::optional<Failure> Operation::trouble() const {
-  const std::lock_guard hold(trouble_mutex_);
+  const std::lock_guard hold(mutex_);
   return trouble_;
 }
 

@@ -33,7 +33,7 @@ core::ReleaseCourse::Plan plan_of(const KeyEnding* ending) noexcept {
 
 ReleaseCall::ReleaseCall(Slot& slot, const Unlock& what) noexcept
     : slot_(slot),
-      what_{what.owner.or_this_thread(), what.mode, what.by, what.ending},
+      what_{what.owner.or_this_thread(), what.mode, what.by, what.ending, what.waker},
       machine_(plan_of(what.ending)) {}
 
 ClientState& ReleaseCall::client() const noexcept { return slot_.client(); }
@@ -94,7 +94,7 @@ ReleaseCall::Action ReleaseCall::leave() noexcept {
     seen_.other_holds = slot_.state.live() != nullptr;
     if (left.exit == Exit::was_lost) keeper.unpin_if_idle_locked(after);
     if (left.exit == Exit::passed) {
-      woken = &Slot::call_of(left.next)->mark_locked();
+      woken = Slot::call_of(left.next)->mark_locked();
       slot_.serve_locked();
     }
     if (left.exit == Exit::release) {
@@ -107,7 +107,7 @@ ReleaseCall::Action ReleaseCall::leave() noexcept {
       look_after_readers_locked(now);
       // Under the mutex: close() looks for a hold here first, then waits for the calls that free
       // one.
-      freeing_.emplace(client().closing().freers());
+      freeing_.emplace(client().closing().freers(), what_.waker == nullptr);
     }
     unpinned_ = std::move(after.unpinned);
   }
@@ -128,7 +128,7 @@ void ReleaseCall::look_after_readers_locked(Instant now) noexcept {
 
 ReleaseCall::Action ReleaseCall::release() noexcept {
   std::shared_ptr<Attempt> yielded;
-  request_.emplace(client().store());
+  request_.emplace(client().store(), what_.waker);
   try {
     const HoldId hold = slot_.hold_id(*ended_);
     if (slot_.key) {
@@ -169,7 +169,7 @@ void ReleaseCall::release_sent(std::shared_ptr<Attempt> yielded) noexcept {
 }
 
 ReleaseCall::Action ReleaseCall::keep() noexcept {
-  request_.emplace(client().store());
+  request_.emplace(client().store(), what_.waker);
   try {
     request_->send(slot_.kept(*ended_, client().now()));
   } catch (const std::bad_alloc&) {
@@ -181,7 +181,7 @@ ReleaseCall::Action ReleaseCall::keep() noexcept {
 }
 
 ReleaseCall::Action ReleaseCall::confirm() noexcept {
-  request_.emplace(client().store());
+  request_.emplace(client().store(), what_.waker);
   try {
     request_->confirm(std::make_shared<Release>(what_.ending->hold, what_.ending->conclusion));
   } catch (const std::exception&) {

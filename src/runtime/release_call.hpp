@@ -36,6 +36,8 @@ struct Unlock {
   Mode mode = Mode::exclusive;  ///< `shared` = of a reader
   Unlocking by = Unlocking::owner;
   KeyEnding* ending = nullptr;  ///< of a run that has an outcome: its record becomes what stands
+  /// Of a caller without a thread, which steps the call by `advance()` alone; null for a thread.
+  Waker* waker = nullptr;
 };
 
 /// Takes the slot's mutex to end the hold, and once more when the release has left: only then may

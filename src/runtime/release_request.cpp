@@ -15,15 +15,22 @@ namespace mortise::runtime {
 
 using Course = core::ReleaseCourse;
 
-ReleaseRequest::ReleaseRequest(StoreAccess& store) noexcept : store_(store) {}
+ReleaseRequest::ReleaseRequest(StoreAccess& store, Waker* waker) noexcept
+    : store_(store), waker_(waker) {}
 
 ReleaseRequest::~ReleaseRequest() {
   // No caller waits for the confirmation any more.
   if (open_) release_->failed({Errc::in_doubt, std::string()});
 }
 
+void ReleaseRequest::wait_for(std::shared_ptr<Operation> asked) noexcept {
+  asked_ = std::move(asked);
+  if (asked_ && waker_ != nullptr) asked_->wake_through(waker_->weak_from_this());
+}
+
 void ReleaseRequest::send(std::shared_ptr<Release> release) noexcept {
-  asked_ = release_ = std::move(release);
+  release_ = std::move(release);
+  wait_for(release_);
   store_.send(release_);
 }
 
@@ -37,17 +44,18 @@ void ReleaseRequest::confirm(std::shared_ptr<Release> release) noexcept {
   try {
     open_ = std::make_unique<OpenRequest>(store_.open_requests(), *release_);
     if (!release_->done()) store_.backend().release(release_);
-    asked_ = release_;
+    wait_for(release_);
   } catch (const std::exception&) {
     // Out of memory: the answer is not learned.
   }
 }
 
 bool ReleaseRequest::repeat() noexcept {
-  if (kept_ && !kept_->is_answered()) asked_ = kept_->say(store_.backend(), store_.clock()->now());
+  if (kept_ && !kept_->is_answered()) wait_for(kept_->say(store_.backend(), store_.clock()->now()));
   if (!release_ || release_->done()) return false;
   if (release_->conclusion() && base::mutant("core.an_outcome_is_said_once")) {
-    asked_ = release_ = std::make_shared<Release>(release_->hold());
+    release_ = std::make_shared<Release>(release_->hold());
+    wait_for(release_);
   }
   store_.send(release_);
   return true;

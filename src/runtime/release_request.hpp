@@ -20,7 +20,8 @@ class StoreAccess;
 /// @thread_safety one thread at a time
 class ReleaseRequest {
  public:
-  explicit ReleaseRequest(StoreAccess& store) noexcept;
+  /// @param waker of a caller without a thread; null for a thread
+  ReleaseRequest(StoreAccess& store, Waker* waker) noexcept;
   ReleaseRequest(const ReleaseRequest&) = delete;
   ReleaseRequest& operator=(const ReleaseRequest&) = delete;
   ~ReleaseRequest();
@@ -50,7 +51,10 @@ class ReleaseRequest {
  private:
   [[nodiscard]] core::ReleaseCourse::Looked::Request standing() const noexcept;
 
+  void wait_for(std::shared_ptr<Operation> asked) noexcept;
+
   StoreAccess& store_;
+  Waker* const waker_;
   std::shared_ptr<Release> release_;
   std::shared_ptr<KeptHold> kept_;
   std::shared_ptr<Operation> asked_;  // the one to wait for; null if it was not sent

@@ -61,7 +61,8 @@ AcquireCall* Slot::call_of(core::Waiter* waiter) noexcept {
 }
 
 void Slot::wake_locked(core::Waiter* waiter) noexcept {
-  if (waiter != nullptr) base::futex_wake(call_of(waiter)->mark_locked());
+  if (waiter == nullptr) return;
+  if (const auto* const word = call_of(waiter)->mark_locked()) base::futex_wake(*word);
 }
 
 void Slot::serve_locked() noexcept {

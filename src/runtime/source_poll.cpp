@@ -8,7 +8,6 @@
 #include "base/mutant.hpp"
 #include "runtime/reader_role.hpp"
 
-#include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -102,13 +101,8 @@ std::chrono::nanoseconds SourcePoll::left_until(Instant until, int timer) const 
   }
 }
 
-bool SourcePoll::once(std::span<Source* const> sources, const Look& look) {
-  const std::array<int, 4> own{look.wake, look.timers[0], look.timers[1], look.clock_watch};
-  const std::size_t first = look.timers[0] < 0 ? 1 : own.size();
-  Few<pollfd, 12> polled;
-  polled.resize(first + sources.size());
-  const auto fds = polled.items();
-  for (std::size_t i = 0; i < first; ++i) fds[i] = {.fd = own[i], .events = POLLIN, .revents = 0};
+std::chrono::nanoseconds SourcePoll::ask(std::span<Source* const> sources, std::span<pollfd> fds,
+                                         const Look& look) {
   Instant until = look.until;
   // Before the sources are asked: what one of them changes while the next is asked is news.
   if (look.asleep_until != nullptr) look.asleep_until->store(never);
@@ -116,11 +110,21 @@ bool SourcePoll::once(std::span<Source* const> sources, const Look& look) {
     const std::lock_guard calling(calling_);
     for (std::size_t i = 0; i < sources.size(); ++i) {
       until = std::min(until, sources[i]->due());
-      fds[first + i] = {sources[i]->descriptor(), sources[i]->interest(), 0};
+      fds[i] = {sources[i]->descriptor(), sources[i]->interest(), 0};
     }
   }
   if (look.asleep_until != nullptr) look.asleep_until->store(until);
-  const auto left = left_until(until, look.timers[0]);
+  return left_until(until, look.timers[0]);
+}
+
+bool SourcePoll::once(std::span<Source* const> sources, const Look& look) {
+  const std::array<int, 4> own{look.wake, look.timers[0], look.timers[1], look.clock_watch};
+  const std::size_t first = look.timers[0] < 0 ? 1 : own.size();
+  Few<pollfd, 12> polled;
+  polled.resize(first + sources.size());
+  const auto fds = polled.items();
+  for (std::size_t i = 0; i < first; ++i) fds[i] = {.fd = own[i], .events = POLLIN, .revents = 0};
+  const auto left = ask(sources, fds.subspan(first), look);
   const timespec limit = timespec_of(std::min<std::chrono::nanoseconds>(left, longest_sleep));
   ::ppoll(fds.data(), fds.size(), &limit, nullptr);
   // Awake: what completes the own operation from here on, this thread itself most of all, need not

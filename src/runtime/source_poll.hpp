@@ -7,6 +7,8 @@
 #include "base/tuned_source.hpp"
 #include "base/unique_fd.hpp"
 
+#include <poll.h>
+
 #include <array>
 #include <atomic>
 #include <memory>
@@ -58,6 +60,11 @@ class SourcePoll {
     /// signal `wake`. May be null.
     std::atomic<Instant>* asleep_until = nullptr;
   };
+  /// The first half of a look, before it sleeps.
+  /// @param fds receives what to poll for, one for each source
+  /// @return for how long to sleep at most; the first timer was set to that
+  std::chrono::nanoseconds ask(std::span<Source* const> sources, std::span<pollfd> fds,
+                               const Look& look);
   /// @return whether the clock was set
   bool once(std::span<Source* const> sources, const Look& look);
   /// `TunedSource::linger()`, from where a source may be detached.

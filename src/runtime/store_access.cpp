@@ -15,15 +15,29 @@
 namespace mortise::runtime {
 
 StoreAccess::StoreAccess(std::unique_ptr<Backend> backend, const std::shared_ptr<Clock>& clock,
-                         std::function<void()> clock_was_set, std::function<bool()> serve)
+                         std::function<void()> clock_was_set, std::function<bool()> serve,
+                         bool has_thread)
     : clock_(clock),
       real_time_(clock_ == Clock::real()),
       engine_(clock_),
+      ready_(engine_),
       backend_(std::move(backend)),
       margin_(backend_->capabilities().safety_margin),
       leases_(backend_->capabilities().leases != Support::no),
       open_requests_(*backend_),
-      background_(engine_, *backend_, *clock_, std::move(clock_was_set), std::move(serve)) {}
+      background_(engine_, *backend_, *clock_,
+                  {.clock_was_set = std::move(clock_was_set),
+                   .serve = std::move(serve),
+                   .step = [this] { return step_calls(); }},
+                  has_thread) {}
+
+Instant StoreAccess::step_calls() noexcept {
+  ready_.driven_by_this_thread();
+  ready_.run();
+  const Instant next = ready_.next();
+  if (real_time_ || next == never || next == Instant{}) return next;
+  return later(clock_->now(), next - BootClock::now());
+}
 
 StoreId StoreAccess::id() const {
   return {.words = base::printable(backend_->describe()), .identity = backend_->identity()};

@@ -9,6 +9,7 @@
 #include "runtime/background.hpp"
 #include "runtime/engine.hpp"
 #include "runtime/open_requests.hpp"
+#include "runtime/ready_list.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -28,13 +29,16 @@ class StoreAccess {
  public:
   /// @param clock_was_set see `Background`
   /// @param serve see `Background`
+  /// @param has_thread see `Background`
   StoreAccess(std::unique_ptr<Backend> backend, const std::shared_ptr<Clock>& clock,
-              std::function<void()> clock_was_set, std::function<bool()> serve);
+              std::function<void()> clock_was_set, std::function<bool()> serve, bool has_thread);
 
   [[nodiscard]] Backend& backend() const noexcept { return *backend_; }
   [[nodiscard]] Engine& engine() noexcept { return engine_; }
   [[nodiscard]] Background& background() noexcept { return background_; }
   [[nodiscard]] OpenRequests& open_requests() noexcept { return open_requests_; }
+  /// The calls without a thread.
+  [[nodiscard]] ReadyList& ready() noexcept { return ready_; }
   [[nodiscard]] const std::shared_ptr<Clock>& clock() const noexcept { return clock_; }
   [[nodiscard]] const SafetyMargin& safety_margin() const noexcept { return margin_; }
   /// @return which store this is, as users see it.
@@ -73,11 +77,13 @@ class StoreAccess {
 
  private:
   Failure start_background();
+  [[nodiscard]] Instant step_calls() noexcept;
 
   const std::shared_ptr<Clock> clock_;
   const bool real_time_;  // that is the real one
   // In the order of their dependence: the last is destroyed first.
   Engine engine_;
+  ReadyList ready_;
   const std::unique_ptr<Backend> backend_;
   const SafetyMargin margin_;
   const bool leases_;

@@ -43,6 +43,9 @@ class Relay : public Backend {
   void list(const std::shared_ptr<Listing>& operation) override { behind_->list(operation); }
   void queue(const std::shared_ptr<QueueLook>& operation) override { behind_->queue(operation); }
   void check(const std::shared_ptr<Check>& operation) override { behind_->check(operation); }
+  [[nodiscard]] bool needs_waiting_threads() const noexcept override {
+    return behind_->needs_waiting_threads();
+  }
   bool wait(mortise::Operation& operation, std::uint32_t seen,
             std::chrono::nanoseconds at_most) override {
     return behind_->wait(operation, seen, at_most);

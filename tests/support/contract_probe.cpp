@@ -108,6 +108,9 @@ class ProbedBackend final : public Backend {
   void check(const std::shared_ptr<Check>& operation) override {
     if (!severed()) backend_->check(operation);
   }
+  [[nodiscard]] bool needs_waiting_threads() const noexcept override {
+    return backend_->needs_waiting_threads();
+  }
   bool wait(Operation& operation, std::uint32_t seen, std::chrono::nanoseconds at_most) override {
     return backend_->wait(operation, seen, at_most);
   }

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+// Nothing here blocks. Work that is left makes the descriptor readable.
+#include "runtime/loop.hpp"
+
+#include "runtime/client_state.hpp"
+
+#include <exception>
+#include <optional>
+#include <utility>
+
+namespace mortise::runtime {
+namespace {
+
+// An answer may be there at once. But a server that answers without end must not keep the program's
+// thread.
+constexpr int most_rounds = 8;
+
+thread_local const Loop* loop_here = nullptr;
+
+}  // namespace
+
+Loop::Loop(ClientState& client)
+    : client_(client),
+      descriptor_(client.store().engine().make_loop_descriptor()),
+      delivery_(client.store().engine(), client.store().ready()) {}
+
+std::size_t Loop::poll(std::size_t at_most) noexcept {
+  // A handler that calls it would run other handlers inside of itself.
+  if (loop_here == this) return 0;
+  const Loop* const before = std::exchange(loop_here, this);
+  // A handler may destroy the client.
+  std::shared_ptr<ClientState> keep = client_.shared_from_this();
+  std::size_t ran = 0;
+  {
+    const ReadyList::Driving driving(keep->store().ready());
+    bool looked = look();
+    const bool notified = notify();
+    if (!keep->forked()) ran = delivery_.run(at_most);
+    // What callbacks and handlers have asked for leaves now.
+    if (ran > 0 || notified) looked = look();
+    const bool is_left = !looked || (!keep->forked() && delivery_.waits());
+    if (is_left && !keep->forked()) keep->store().engine().interrupt();
+  }
+  loop_here = before;
+  drop(std::move(keep));
+  return ran;
+}
+
+bool Loop::look() noexcept {
+  if (client_.forked()) return false;  // in a handler, which goes on in the child as well
+  const std::unique_lock alone(looking_, std::try_to_lock);
+  if (!alone) return false;
+  const ReadyList::Driving driving(client_.store().ready());
+  bool again = true;
+  try {
+    for (int round = 0; again && round < most_rounds; ++round) again = look_once();
+  } catch (const std::exception&) {
+    // Out of memory, or a backend that throws: whatever was due is still due.
+  }
+  if (client_.forked()) return false;
+  // Outside of poll() no handler runs after this.
+  if (again || (loop_here != this && delivery_.waits())) client_.store().engine().interrupt();
+  return true;
+}
+
+bool Loop::look_once() {
+  const std::optional<Instant> until = client_.store().background().look();
+  if (client_.forked()) return false;
+  if (!until) {
+    client_.store().ready().run();  // what was rung as the client was closed
+    return false;
+  }
+  client_.store().engine().sleep_through(*descriptor_, *until);
+  return *until <= client_.now() || descriptor_->is_readable();
+}
+
+bool Loop::notify() noexcept { return client_.announcements().run_here(); }
+
+}  // namespace mortise::runtime

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+// One call of `Client::check_async()`.
+#pragma once
+
+#include "core/figures.hpp"
+#include "runtime/asking.hpp"
+#include "runtime/pending_call.hpp"
+
+#include <memory>
+#include <optional>
+
+namespace mortise::runtime {
+
+class PendingCheck final : public PendingCall {
+ public:
+  PendingCheck(std::shared_ptr<ClientState> client, core::Nanos wait) noexcept
+      : PendingCall(std::move(client)), wait_(wait) {}
+
+ private:
+  void begin() override;
+  [[nodiscard]] bool step() noexcept override;
+  [[nodiscard]] Instant again() const noexcept override { return until_; }
+  void deliver(PendingHandler* handler) noexcept override;
+  [[nodiscard]] bool look();
+
+  const core::Nanos wait_;
+  Instant until_ = never;
+  bool sent_ = false;
+  std::shared_ptr<Check> check_;
+  std::optional<Question> question_;
+};
+
+}  // namespace mortise::runtime

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+#include "runtime/pending_release.hpp"
+
+#include <mortise/guard.hpp>
+
+#include "runtime/raise.hpp"
+#include "runtime/slot.hpp"
+
+#include <exception>
+#include <utility>
+
+namespace mortise {
+
+Pending<Released> Guard::unlock_async() {
+  if (!slot_) throw Error({Errc::not_owner, "unlock_async(): the guard is empty"});
+  Pending<Released> pending(std::make_shared<runtime::PendingRelease>(slot_, owner_, mode_));
+  slot_.reset();  // the call has it
+  token_ = Token();
+  return pending;
+}
+
+namespace runtime {
+
+PendingRelease::PendingRelease(const std::shared_ptr<Slot>& slot, Owner owner, Mode mode)
+    : PendingCall(slot->client().shared_from_this()), slot_(slot), owner_(owner), mode_(mode) {}
+
+PendingRelease::~PendingRelease() {
+  call_.reset();
+  drop(std::move(slot_));
+}
+
+void PendingRelease::begin() {
+  call_.emplace(*slot_,
+                Unlock{.owner = owner_, .mode = mode_, .by = Unlocking::guard, .waker = this});
+}
+
+void PendingRelease::discard() noexcept {
+  try {
+    ReleaseCall call(*slot_, {owner_, mode_, Unlocking::guard});
+    call.hurry();
+    Failure misuse;
+    call.run(misuse);
+  } catch (const std::exception&) {
+    // Out of memory for the request: the hold ends at its deadline.
+  }
+}
+
+void PendingRelease::deliver(PendingHandler* handler) noexcept {
+  Released outcome = Released::unknown;
+  try {
+    Failure misuse;  // its owner was unlocked behind the guard's back
+    outcome = call_->end(misuse);
+    if (misuse) outcome = Released::was_lost;
+  } catch (const std::exception&) {
+    // Out of memory for the words of the misuse.
+    outcome = Released::was_lost;
+  }
+  call_.reset();
+  hand_over(handler, &outcome);
+}
+
+}  // namespace runtime
+}  // namespace mortise

@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: MIT
+// Goal: calls without a thread keep what blocking calls promise (S1, S7, S9, L2), whatever drives
+// the client, and whatever becomes of their handlers and coroutines. Method: coroutines and
+// handlers on a client with threads, and on one that the test drives.
+#include "support/contract_suites.hpp"
+#include "support/detached.hpp"
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace mortise::contract {
+namespace {
+
+using test::Detached;
+using test::driven_until;
+using test::Owned;
+
+constexpr Drive each_drive[] = {Drive::threads, Drive::program};
+
+const char* text_of_drive(Drive drive) { return drive == Drive::threads ? "threads" : "program"; }
+
+/// Counted by the coroutines of one client. One thread at a time runs them.
+struct Takers {
+  std::atomic<int> inside{0};
+  std::atomic<int> most{0};
+  std::atomic<int> over{0};
+  std::uint64_t last_token = 0;
+  bool tokens_grow = true;
+};
+
+Detached take_turn(Client& client, Takers& takers) {
+  Lock lock = client.make_lock("name");
+  Guard guard = co_await lock.acquire_async();
+  EXPECT_TRUE(guard);
+  takers.most = std::max(takers.most.load(), ++takers.inside);
+  takers.tokens_grow = takers.tokens_grow && guard.token().value() > takers.last_token;
+  takers.last_token = guard.token().value();
+  co_await client.make_lock("other name").acquire_async(0ms);  // others run meanwhile
+  --takers.inside;
+  co_await guard.unlock_async();
+  ++takers.over;
+}
+
+// Promise: S1, S2, L2
+MORTISE_TEST(Asynchronous, CoroutinesOfOneThreadExcludeEachOther, Quality::leases) {
+  constexpr int many = 200;
+  for (const Drive drive : each_drive) {
+    SCOPED_TRACE(text_of_drive(drive));
+    Client one = client({.drive = drive});
+    Takers takers;
+    for (int i = 0; i < many; ++i) take_turn(one, takers);
+    EXPECT_TRUE(driven_until(one, [&] { return takers.over == many; }));
+    EXPECT_EQ(takers.most, 1);
+    EXPECT_TRUE(takers.tokens_grow);
+  }
+}
+
+// Promise: S1
+MORTISE_TEST(Asynchronous, CallsExcludeThreadsAndOtherClients, Quality::leases) {
+  for (const Drive drive : each_drive) {
+    SCOPED_TRACE(text_of_drive(drive));
+    Client one = client({.drive = drive});
+    Client other = client();
+    std::optional<Guard> held;
+    std::atomic<bool> came{false};
+    Lock lock = one.make_lock("name");
+    lock.acquire_async().start([&](Guard guard) {
+      held = std::move(guard);
+      came = true;
+    });
+    EXPECT_FALSE(came) << "a handler ran inside of start()";
+    ASSERT_TRUE(driven_until(one, [&] { return came.load(); }));
+    ASSERT_TRUE(*held) << held->error_text();
+    EXPECT_GT(held->valid_for(), 0ns);
+    EXPECT_FALSE(lock.try_lock()) << "its owner is not this thread";
+    EXPECT_FALSE(other.make_lock("name").try_lock());
+    std::atomic<bool> freed{false};
+    Released outcome = Released::unknown;
+    held->unlock_async().start([&](Released released) {
+      outcome = released;
+      freed = true;
+    });
+    EXPECT_FALSE(*held);
+    ASSERT_TRUE(driven_until(one, [&] { return freed.load(); }));
+    EXPECT_EQ(outcome, Released::released);
+    EXPECT_TRUE(other.make_lock("name").try_lock());
+  }
+}
+
+MORTISE_TEST(Asynchronous, ContentionIsAValue, Quality::leases) {
+  for (const Drive drive : each_drive) {
+    SCOPED_TRACE(text_of_drive(drive));
+    Client holder = client();
+    Client one = client({.drive = drive});
+    Lock held = holder.make_lock("name", {.label = "the holder"});
+    held.lock();
+    std::atomic<int> over{0};
+    std::error_code timed;
+    std::error_code stopped;
+    std::stop_source stop;
+    const auto wait = [&](AcquireOptions options, std::error_code& ec) -> Detached {
+      std::error_code& result = ec;
+      const Guard guard = co_await one.make_lock("name").acquire_async(options);
+      result = guard.error();
+      ++over;
+    };
+    wait({.wait = answer_time}, timed);
+    wait({.stop = stop.get_token()}, stopped);
+    const auto wait_by = [&](std::stop_token token) -> Detached {
+      const Guard guard = co_await one.make_lock("name").acquire_async(1h).stopped_by(token);
+      if (guard.error() == Errc::cancelled) ++over;
+    };
+    wait_by(stop.get_token());
+    EXPECT_TRUE(driven_until(one, [&] { return over == 1; }));
+    stop.request_stop();
+    EXPECT_TRUE(driven_until(one, [&] { return over == 3; }));
+    EXPECT_EQ(timed, Errc::timeout);
+    EXPECT_EQ(stopped, Errc::cancelled);
+    held.unlock();
+    EXPECT_TRUE(taken_within(held, fallback_period)) << "a cancelled wait has left something";
+    held.unlock();
+  }
+}
+
+// Promise: S1, L2
+MORTISE_TEST(Asynchronous, ADestroyedCoroutineLeavesNothing, Quality::leases) {
+  for (const Drive drive : each_drive) {
+    SCOPED_TRACE(text_of_drive(drive));
+    Client holder = client();
+    Client one = client({.drive = drive});
+    Lock held = holder.make_lock("name");
+    held.lock();
+    bool ran = false;
+    const auto wait = [&](std::string name) -> Owned {
+      const Guard guard = co_await one.make_lock(name).acquire_async();
+      ran = true;
+    };
+    {
+      const Owned waits = wait("name");
+      std::optional<Owned> holds;
+      // Only a thread that runs the coroutine may destroy it.
+      if (drive == Drive::program) holds.emplace(wait("free name"));
+      for (int i = 0; i < 50; ++i) {
+        one.poll(0);  // the grant comes, and no handler runs
+        std::this_thread::sleep_for(1ms);
+      }
+    }
+    held.unlock();
+    Lock next = holder.make_lock("name");
+    Lock other = holder.make_lock("free name");
+    std::atomic<bool> taken{false};
+    const std::jthread thread([&] {
+      next.lock();
+      other.lock();
+      taken = true;
+      next.unlock();
+      other.unlock();
+    });
+    EXPECT_TRUE(driven_until(one, [&] { return taken.load(); }));
+    EXPECT_FALSE(ran);
+  }
+}
+
+/// Keeps completions, so that a test chooses what becomes of them.
+class Shelf final : public Executor {
+ public:
+  void post(Completion completion) override {
+    const std::lock_guard lock(mutex_);
+    kept_.push_back(std::move(completion));
+  }
+  [[nodiscard]] std::size_t size() {
+    const std::lock_guard lock(mutex_);
+    return kept_.size();
+  }
+  std::vector<Completion> take() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(kept_, {});
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<Completion> kept_;
+};
+
+MORTISE_TEST(Asynchronous, AnExecutorThatDropsAGrantFreesTheName, Quality::leases) {
+  for (const Drive drive : each_drive) {
+    SCOPED_TRACE(text_of_drive(drive));
+    Shelf shelf;
+    Client one = client({.drive = drive});
+    Client other = client();
+    bool ran = false;
+    const auto witness = std::make_shared<int>(0);
+    one.make_lock("name").acquire_async().on(shelf).start(
+        [&ran, witness](const Guard&) { ran = true; });
+    ASSERT_TRUE(driven_until(one, [&] { return shelf.size() == 1; }));
+    EXPECT_FALSE(other.make_lock("name").try_lock());
+    EXPECT_EQ(witness.use_count(), 2);
+    shelf.take().clear();
+    EXPECT_EQ(witness.use_count(), 1) << "the handler was not destroyed";
+    EXPECT_FALSE(ran);
+    Lock next = other.make_lock("name");
+    std::atomic<bool> taken{false};
+    const std::jthread thread([&] {
+      next.lock();
+      taken = true;
+      next.unlock();
+    });
+    EXPECT_TRUE(driven_until(one, [&] { return taken.load(); }));
+  }
+}
+
+MORTISE_TEST(Asynchronous, AnUnlockThatIsNotStartedUnlocks, Quality::leases) {
+  for (const Drive drive : each_drive) {
+    SCOPED_TRACE(text_of_drive(drive));
+    Client one = client({.drive = drive});
+    Client other = client();
+    std::atomic<int> over{0};
+    const auto hold = [&](std::string name, bool asks) -> Detached {
+      Guard guard = co_await one.make_lock(name).acquire_async();
+      if (asks) static_cast<void>(guard.unlock_async());
+      ++over;
+    };
+    hold("name", true);
+    hold("other name", false);
+    ASSERT_TRUE(driven_until(one, [&] { return over == 2; }));
+    for (const char* const name : {"name", "other name"}) {
+      Lock next = other.make_lock(name);
+      std::atomic<bool> taken{false};
+      const std::jthread thread([&] {
+        next.lock();
+        taken = true;
+        next.unlock();
+      });
+      EXPECT_TRUE(driven_until(one, [&] { return taken.load(); })) << name;
+    }
+  }
+}
+
+MORTISE_TEST(Asynchronous, ReadersAreInsideTogether, Quality::leases, Quality::shared) {
+  for (const Drive drive : each_drive) {
+    SCOPED_TRACE(text_of_drive(drive));
+    Client one = client({.drive = drive});
+    ReadWriteLock lock = one.make_read_write_lock("name");
+    std::vector<Guard> readers;
+    std::atomic<std::size_t> inside{0};
+    for (int i = 0; i < 3; ++i) {
+      lock.reader().acquire_async().start([&](Guard guard) {
+        readers.push_back(std::move(guard));
+        inside = readers.size();
+      });
+    }
+    ASSERT_TRUE(driven_until(one, [&] { return inside == 3U; }));
+    for (const Guard& reader : readers) EXPECT_TRUE(reader) << reader.error_text();
+    std::atomic<bool> written{false};
+    lock.writer().acquire_async().start(
+        [&](const Guard& guard) { written = static_cast<bool>(guard); });
+    EXPECT_FALSE(written);
+    readers.clear();
+    EXPECT_TRUE(driven_until(one, [&] { return written.load(); }));
+  }
+}
+
+// Promise: S9
+MORTISE_TEST(Asynchronous, CloseEndsEveryCall, Quality::leases) {
+  for (const Drive drive : each_drive) {
+    SCOPED_TRACE(text_of_drive(drive));
+    Client holder = client();
+    Client one = client({.drive = drive});
+    Lock held = holder.make_lock("name");
+    held.lock();
+    Lock wanted = one.make_lock("name");
+    std::atomic<int> closed{0};
+    for (int i = 0; i < 3; ++i) {
+      wanted.acquire_async().start([&](const Guard& guard) {
+        if (guard.error() == Errc::closed) ++closed;
+      });
+    }
+    one.poll();
+    one.close();
+    EXPECT_TRUE(driven_until(one, [&] { return closed == 3; }));
+    EXPECT_THROW(wanted.acquire_async().start([](const Guard&) {}), Error);
+    held.unlock();
+    EXPECT_TRUE(taken_within(held, fallback_period));
+    held.unlock();
+  }
+}
+
+MORTISE_TEST(Asynchronous, CloseWithoutAThreadFreesWhatIsHeld, Quality::leases) {
+  for (const Drive drive : each_drive) {
+    SCOPED_TRACE(text_of_drive(drive));
+    Client one = client({.drive = drive});
+    Client other = client();
+    std::atomic<bool> checked{false};
+    std::optional<Guard> held;
+    std::atomic<bool> over{false};
+    const auto work = [&]() -> Detached {
+      co_await one.check_async();
+      checked = true;
+      held = co_await one.make_lock("name").acquire_async();
+      co_await one.close_async();
+      over = true;
+    };
+    work();
+    EXPECT_TRUE(driven_until(one, [&] { return over.load(); }));
+    EXPECT_TRUE(checked);
+    EXPECT_TRUE(held->lost().stop_requested());
+    Lock next = other.make_lock("name");
+    EXPECT_TRUE(taken_within(next, fallback_period * 2));
+    next.unlock();
+  }
+}
+
+// Promise: S6
+MORTISE_TEST(Asynchronous, ALossIsReportedWhateverDrivesTheClient, Quality::leases, Quality::loss) {
+  for (const Drive drive : each_drive) {
+    SCOPED_TRACE(text_of_drive(drive));
+    Client one = client({.drive = drive});
+    std::optional<Guard> held;
+    std::atomic<bool> came{false};
+    one.make_lock("name", losable()).acquire_async().start([&](Guard guard) {
+      held = std::move(guard);
+      came = true;
+    });
+    ASSERT_TRUE(driven_until(one, [&] { return came.load(); }));
+    ASSERT_TRUE(*held) << held->error_text();
+    EXPECT_TRUE(driven_until(one, [&] { return held->lost().stop_requested(); }));
+    EXPECT_EQ(held->valid_for(), 0ns);
+  }
+}
+
+}  // namespace
+}  // namespace mortise::contract
