@@ -188,11 +188,11 @@ class MORTISE_API Client {
   [[nodiscard]] int descriptor() const noexcept;
   /// For `Drive::program`: does the work of the client that is due, and then runs handlers. Never
   /// waits. If handlers are left, the descriptor stays readable. Callbacks of `Lock::lost()` and
-  /// the observer run inside this call as well. A call from inside a handler does nothing.
+  /// the observer run inside this call as well. A call from inside a handler runs no handler.
   ///
   /// @param at_most the largest number of handlers that the call runs
   /// @return how many handlers ran; 0 with `Drive::threads`, and in a forked child
-  /// @thread_safety Only one thread at a time should call it. A second thread returns early.
+  /// @thread_safety One thread at a time runs handlers. A second thread returns 0.
   std::size_t poll(std::size_t at_most = 256) noexcept;
 
   /// @return the properties of the backend; some are `unknown` before the first connection.
@@ -285,6 +285,8 @@ class MORTISE_API Client {
   /// `poll()` close the client. The last of them may block for a command timeout if the store does
   /// not answer. If the destructor of the client comes first, it does the rest.
   [[nodiscard]] Pending<Closed> close_async();
+  /// @return true if `close()` or `close_async()` has ended, and in a forked child.
+  [[nodiscard]] bool is_closed() const noexcept;
 
  private:
   template <class Body>

@@ -127,7 +127,8 @@ class MORTISE_API Guard {
   /// returns. If the call never begins, the hold is unlocked as by the destructor of an
   /// asynchronous guard. Once begun, nothing stops the call.
   ///
-  /// @return the call; its result is the same value as that of `unlock()`
+  /// @return the call; its result is the same value as that of `unlock()`. If the client is closed,
+  /// the start of the call fails with `closed`: the hold is over then
   /// @errors `not_owner` (the guard is empty), thrown as `Error`; `std::bad_alloc`. After an
   /// exception, the guard is unchanged
   [[nodiscard]] Pending<Released> unlock_async();
@@ -140,6 +141,13 @@ class MORTISE_API Guard {
   [[nodiscard]] std::chrono::nanoseconds valid_for() const noexcept;
   /// @return as `Lock::lost()`.
   [[nodiscard]] const std::stop_token& lost() const noexcept { return lost_; }
+  /// Waits for the loss of the hold without a thread: see `Pending`. Start the call next to the
+  /// work, and stop the work when the call ends with true.
+  ///
+  /// @return the call. Its result is true if the hold was lost or the client was closed. It is
+  /// false if the owner unlocks before that, or if `stopped_by()` ends the call
+  /// @errors `not_owner` (the guard is empty), thrown as `Error`
+  [[nodiscard]] Pending<bool> lost_async() const;
   /// @return the store that has the hold; empty for an empty guard, and in a forked child.
   [[nodiscard]] StoreId store() const;
   /// @return the owner of the hold.

@@ -123,7 +123,8 @@ struct ClientOptions {
   std::shared_ptr<Clock> clock{};
   /// The threads that do the work of the client. With `Drive::program`, the program calls
   /// `Client::poll()` whenever `Client::descriptor()` is readable. Without these calls, the client
-  /// renews no lease.
+  /// renews no lease. The thread of the loop should make no blocking call: a call that waits for a
+  /// hold of the same loop waits for itself.
   Drive drive = Drive::threads;
   /// Runs the handlers of asynchronous calls, see `Pending`. Empty means a thread of the client, or
   /// `Client::poll()`. The client and its calls share the executor, so any thread that ends the

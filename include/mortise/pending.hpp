@@ -20,6 +20,7 @@ class Client;
 class Executor;
 class Guard;
 class Lock;
+class Semaphore;
 
 namespace runtime {
 
@@ -79,7 +80,8 @@ class MORTISE_API Executor {
   virtual ~Executor();
   /// Has the completion called soon, but not before `post()` has returned. The library holds no
   /// mutex while it calls `post()`. The calling thread has other work, so `post()` must not block.
-  /// If `post()` throws, the library posts the completion again after 10 ms.
+  /// If `post()` throws, the library posts the completion again after 10 ms. At the end of
+  /// `Client::close()`, the library destroys the completion instead.
   virtual void post(Completion completion) = 0;
 };
 
@@ -98,8 +100,9 @@ struct Closed {};
 /// **The thread of the handler.** The handler runs on the executor of `on()`. Without `on()`, it
 /// runs on `ClientOptions::executor`. If both are empty, it runs inside `Client::poll()`
 /// (`Drive::program`), or on one thread of the client, which runs all handlers one after the other
-/// (`Drive::threads`). The library never runs a handler inside `start()`, and holds no mutex while
-/// a handler runs. A coroutine continues in the same place.
+/// (`Drive::threads`; the handler of `close_async()` has a thread of its own). The library never
+/// runs a handler inside `start()`, and holds no mutex while a handler runs. A coroutine continues
+/// in the same place.
 ///
 /// **How the call ends.** In one of three ways, and once:
 /// - The handler gets the result. A wait ends at the latest after `AcquireOptions::wait` plus 50
@@ -114,9 +117,13 @@ struct Closed {};
 /// that. In a forked child, a call that its parent began never ends.
 ///
 /// **Errors.** A coroutine gets an `Error`, except for contention: the result is then an empty
-/// `Guard`. A handler gets every failure as a part of the result.
+/// `Guard` or `Permit`. A handler gets every failure as a part of the result.
 ///
-/// @tparam Result `Guard`, `Released`, `Failure` or `Closed`
+/// **GCC 12** destroys an options struct twice if it is part of a `co_await` expression. So make
+/// the `Lock` in a statement of its own, `Lock lock = client.make_lock(name, {.lease = 5s});`, and
+/// then write `co_await lock.acquire_async(2s)`.
+///
+/// @tparam Result `Guard`, `Permit`, `Released`, `bool`, `Failure` or `Closed`
 /// @thread_safety One thread at a time.
 template <class Result>
 class [[nodiscard]] Pending {
@@ -136,7 +143,8 @@ class [[nodiscard]] Pending {
   ~Pending() { runtime::discard(std::move(call_)); }
 
   /// Sets the executor that runs the handler, or continues the coroutine.
-  /// @param executor must outlive the call
+  /// @param executor must outlive the call. A call whose coroutine was destroyed may still use the
+  /// executor until `Client::close()` has ended
   [[nodiscard]] Pending on(Executor& executor) && {
     executor_ = &executor;
     return std::move(*this);
@@ -180,7 +188,8 @@ class [[nodiscard]] Pending {
     Awaiter& operator=(const Awaiter&) = delete;
     ~Awaiter() { runtime::forsake(call_); }
     [[nodiscard]] bool await_ready() const noexcept { return false; }
-    void await_suspend(std::coroutine_handle<> coroutine) {
+    // Not inline: Clang 14 would put what is local here into the frame of the coroutine.
+    [[gnu::noinline]] void await_suspend(std::coroutine_handle<> coroutine) {
       const auto go_on = [this, coroutine](Result&& result) {
         result_.emplace(std::move(result));
         coroutine.resume();
@@ -204,6 +213,7 @@ class [[nodiscard]] Pending {
   friend class Client;
   friend class Guard;
   friend class Lock;
+  friend class Semaphore;
 
   template <class Function>
   class HandlerOf final : public runtime::PendingHandler {

@@ -5,6 +5,7 @@
 #include <mortise/error.hpp>
 #include <mortise/export.hpp>
 #include <mortise/options.hpp>
+#include <mortise/pending.hpp>
 #include <mortise/permit.hpp>
 
 #include <chrono>
@@ -88,6 +89,23 @@ class MORTISE_WARN_UNUSED MORTISE_API Semaphore {
   [[nodiscard]] Permit try_acquire_for(const Time& wait, std::error_code& ec) {
     return acquire({.wait = wait_of(wait)}, ec);
   }
+
+  /// Takes a permit without a thread that waits, and without a time limit. As below.
+  [[nodiscard]] Pending<Permit> acquire_async();
+  /// Takes a permit without a thread that waits, within a time limit: `acquire_async(2s)` means
+  /// `acquire_async({.wait = 2s})`.
+  template <Wait Time>
+  [[nodiscard]] Pending<Permit> acquire_async(const Time& wait) {
+    return acquire_async(AcquireOptions{.wait = wait_of(wait)});
+  }
+  /// Takes a permit without a thread that waits: see `Pending`. If the call does not get a permit,
+  /// the permit in the result is empty, and has the error. The destructor of a permit in the result
+  /// does not wait for the store.
+  ///
+  /// @param options as for `acquire()`; the owner must not be a thread
+  /// @return the call, which has not begun yet
+  /// @errors as `Lock::acquire_async()`; `closed`, thrown as `Error`
+  [[nodiscard]] Pending<Permit> acquire_async(const AcquireOptions& options);
 
   /// @return the name of the semaphore.
   [[nodiscard]] const std::string& name() const noexcept;

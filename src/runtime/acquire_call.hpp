@@ -42,6 +42,8 @@ class Grace {
   /// The caller wants it no longer. The call ends at its next step, as after a stop request.
   void give_up() noexcept { given_up_ = true; }
   [[nodiscard]] bool is_given_up() const noexcept { return given_up_; }
+  /// There is no time for further answers.
+  void end_now() noexcept { end_ = Instant{}; }
 
  private:
   Instant end_ = never;

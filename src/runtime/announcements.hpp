@@ -4,22 +4,41 @@
 #pragma once
 
 #include <mortise/observer.hpp>
+#include <mortise/operation.hpp>
 
 #include "core/hold.hpp"
 #include "runtime/notifier.hpp"
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <memory>
 #include <utility>
+#include <vector>
 
 namespace mortise::runtime {
 
 /// Requests the stop of an owner's `lost()` token. One task per owner, because the callbacks of an
-/// owner may block.
+/// owner may block. If the owner unlocks, the task is destroyed, and then the token can stop no
+/// more.
 class LossTask final : public core::LossNotice, public Notifier::Task {
  public:
-  void run() override { lost.request_stop(); }
+  /// A call without a thread that waits for the end of the hold.
+  struct Watch {
+    std::weak_ptr<Waker> call;
+    std::shared_ptr<std::atomic<bool>> was_lost;  ///< set before the call is woken
+  };
+  ~LossTask() override;
+  /// The calls come first: a callback of the program may block.
+  void run() override;
+  /// Has the call woken when the hold is over. Under the slot's mutex.
+  /// @throws std::bad_alloc
+  void watch(Watch call);
+
+ private:
+  void wake_calls() const noexcept;
+
+  std::vector<Watch> calls_;
 };
 
 /// @thread_safety every member may be called concurrently.

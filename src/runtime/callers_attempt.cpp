@@ -69,6 +69,8 @@ core::Acquire::TakenBack CallersAttempt::taken_back() {
     event.granted = attempt_->grant().number != 0;
     event.recorded = attempt_->record() != nullptr;
   } else if (!base::mutant("core.leaves_its_place_in_the_queue")) {
+    // The attempt may stay for a while: it must not keep the memory of the call.
+    if (waker_ != nullptr) attempt_->wake_through({});
     slot_.client().store().adopt(attempt_);
   }
   return event;

@@ -169,6 +169,11 @@ void Client::close() noexcept {
   if (state) state->close();
 }
 
+bool Client::is_closed() const noexcept {
+  runtime::ClientState& client = opened(state_);
+  return client.forked() || client.closing().has_ended();
+}
+
 Pending<Closed> Client::close_async() {
   opened(state_);
   return Pending<Closed>(std::make_shared<runtime::PendingClose>(state_));

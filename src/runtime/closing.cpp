@@ -17,8 +17,6 @@ namespace mortise::runtime {
 namespace {
 
 constexpr std::chrono::milliseconds patience_with_callers{100};
-// A call whose request was answered needs two or three.
-constexpr int most_last_steps = 16;
 
 }  // namespace
 
@@ -29,6 +27,7 @@ bool Closing::begin() noexcept {
   course_.until = BootClock::now() + core::command_timeout(core::longest_lease);
   client_.names().poke_waiters();
   client_.store().open_requests().poke();
+  client_.store().ready().ring_all();
   if (!base::mutant("core.close_leaves_the_holds")) release_holds();
   // Not for long where it may be one of them, in an observer, that closes the client.
   course_.for_askers =
@@ -43,11 +42,12 @@ void Closing::close() noexcept {
     while (is_pending()) rest();
     return finish();
   }
-  // A close by the steps of a loop goes on here: this may be the thread of that loop.
-  while (stepped_.load() && !has_ended()) rest();
-  // Another thread closes. What runs inside of a callback must not wait for it, since it waits for
-  // the callbacks.
-  if (Notifier::inside() || Inside::is_caller()) return;
+  const bool in_callback = Notifier::inside() || Inside::is_caller();
+  // This may be the thread of the loop, without which a close by its steps does not end.
+  while (client_.loop() != nullptr && !has_ended() && (stepped_.load() || !in_callback)) rest();
+  // Another thread closes, and waits for the callbacks. So a callback must not wait for that
+  // thread.
+  if (in_callback) return;
   std::unique_lock lock(mutex_);
   ended_.wait(lock, [this] { return has_ended_; });
 }
@@ -61,7 +61,7 @@ bool Closing::advance() noexcept {
   const auto unanswered = [](const auto& release) { return !release->done(); };
   const bool waits = std::any_of(course_.releases.begin(), course_.releases.end(), unanswered) &&
                      BootClock::now() < course_.until;
-  if (waits || is_pending()) return false;
+  if (waits || is_pending() || finishing_.exchange(true)) return false;
   finish();
   return true;
 }
@@ -94,22 +94,20 @@ void Closing::finish() noexcept {
   const auto told = std::chrono::steady_clock::now() + Notifier::patience_at_close;
   client_.store().background().stop();
   client_.store().backend().stop();
-  // What the backend was told, or asked, when it had ended already it may never answer.
+  // The backend may never answer a request that has come after its end.
   client_.store().open_requests().end();
-  end_calls();
-  client_.announcements().close(told);
-  const std::lock_guard lock(mutex_);
-  has_ended_ = true;
-  ended_.notify_all();
-}
-
-// Calls without a thread that a server has held up until now: no thread steps them any more.
-void Closing::end_calls() noexcept {
-  for (int i = 0; i < most_last_steps && !client_.store().ready().idle(); ++i) {
-    client_.store().ready().ring_all();
-    client_.store().ready().run();
-  }
+  // Calls without a thread that a server has held up until now.
   client_.store().ready().end();
+  client_.announcements().close(told);
+  {
+    const std::lock_guard lock(mutex_);
+    has_ended_ = true;
+    ended_.notify_all();
+  }
+  if (client_.loop() == nullptr) return;
+  // Other calls of `close_async()` end as well, and the program looks whether the client is closed.
+  client_.store().ready().ring_all();
+  client_.store().engine().interrupt();
 }
 
 void Closing::release_holds() noexcept {

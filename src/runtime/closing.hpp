@@ -79,7 +79,6 @@ class Closing {
   [[nodiscard]] bool is_pending() noexcept;
   void rest() noexcept;
   void finish() noexcept;
-  void end_calls() noexcept;
 
   /// The conditions of its end.
   struct Course {
@@ -93,7 +92,8 @@ class Closing {
   std::atomic<int> freeing_{0};
   std::atomic<bool> begun_{false};
   std::atomic<bool> stepped_{false};
-  Course course_;  // written by the thread that begins
+  std::atomic<bool> finishing_{false};  // a step does the last part, which steps other calls
+  Course course_;                       // written by the thread that begins
   std::mutex mutex_;
   std::condition_variable ended_;
   bool has_ended_ = false;

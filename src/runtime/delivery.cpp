@@ -12,13 +12,17 @@
 namespace mortise::runtime {
 
 void Delivery::post(std::shared_ptr<PendingCall> call) noexcept {
-  {
-    const std::lock_guard lock(mutex_);
-    PendingCall* const before = std::exchange(last_, call.get());
-    (before != nullptr ? before->place().posted_after : first_) = std::move(call);
-    ++size_;
-  }
+  if (!queue(call)) return call->complete(false);
   if (!ready_.is_driven_here()) engine_.interrupt();
+}
+
+bool Delivery::queue(const std::shared_ptr<PendingCall>& call) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (dropped_) return false;
+  PendingCall* const before = std::exchange(last_, call.get());
+  (before != nullptr ? before->place().posted_after : first_) = call;
+  ++size_;
+  return true;
 }
 
 std::shared_ptr<PendingCall> Delivery::take() noexcept {
@@ -53,6 +57,10 @@ std::size_t Delivery::run(std::size_t at_most) noexcept {
 }
 
 void Delivery::drop() noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    dropped_ = true;
+  }
   while (const std::shared_ptr<PendingCall> call = take()) call->complete(false);
 }
 

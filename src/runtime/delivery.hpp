@@ -26,10 +26,12 @@ class Delivery {
   std::size_t run(std::size_t at_most) noexcept;
   /// @return whether handlers wait for `run()`.
   [[nodiscard]] bool waits() const noexcept;
-  /// Destroys them: no call of `run()` follows.
+  /// Destroys them, and those that are posted later: no call of `run()` follows.
   void drop() noexcept;
 
  private:
+  /// @return false: it was dropped.
+  [[nodiscard]] bool queue(const std::shared_ptr<PendingCall>& call) noexcept;
   [[nodiscard]] std::shared_ptr<PendingCall> take() noexcept;
 
   Engine& engine_;
@@ -38,6 +40,7 @@ class Delivery {
   std::shared_ptr<PendingCall> first_;
   PendingCall* last_ = nullptr;
   std::size_t size_ = 0;
+  bool dropped_ = false;
 };
 
 }  // namespace mortise::runtime

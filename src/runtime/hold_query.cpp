@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <string>
+#include <utility>
 
 namespace mortise::runtime {
 namespace {
@@ -19,14 +20,19 @@ Token token_locked(Slot& slot, Owner owner, Mode mode) noexcept {
   return lost != nullptr ? lost->token : Token();
 }
 
-std::stop_token lost_locked(Slot& slot, Owner owner, Mode mode) {
+/// @return null: the owner has no live hold.
+core::LossNotice* notice_locked(Slot& slot, Owner owner, Mode mode) {
   core::Hold* const live = slot.state.held_by(owner, mode);
-  if (live != nullptr) {
-    const bool shared = mode == Mode::shared;
-    auto& notice = shared ? slot.state.sharers()->find(owner)->notice : live->notice;
-    if (!notice) notice = std::make_unique<LossTask>();
-    return notice->lost.get_token();
-  }
+  if (live == nullptr) return nullptr;
+  const bool shared = mode == Mode::shared;
+  auto& notice = shared ? slot.state.sharers()->find(owner)->notice : live->notice;
+  if (!notice) notice = std::make_unique<LossTask>();
+  return notice.get();
+}
+
+std::stop_token lost_locked(Slot& slot, Owner owner, Mode mode) {
+  core::LossNotice* const notice = notice_locked(slot, owner, mode);
+  if (notice != nullptr) return notice->lost.get_token();
   core::LostHold* const lost = slot.state.lost().find(owner, mode);
   return lost != nullptr ? lost->stopped() : std::stop_token();
 }
@@ -67,6 +73,13 @@ std::stop_token lost(Slot& slot, Owner owner, Mode mode) {
   if (slot.client().forked()) return {};
   owner = owner.or_this_thread();
   const Slot::Lock lock(slot.mutex);
+  return lost_locked(slot, owner, mode);
+}
+
+std::stop_token watch_loss(Slot& slot, Owner owner, Mode mode, LossTask::Watch call) {
+  const Slot::Lock lock(slot.mutex);
+  core::LossNotice* const notice = notice_locked(slot, owner, mode);
+  if (notice != nullptr) static_cast<LossTask*>(notice)->watch(std::move(call));
   return lost_locked(slot, owner, mode);
 }
 

@@ -7,6 +7,7 @@
 #include <mortise/token.hpp>
 
 #include "core/figures.hpp"
+#include "runtime/announcements.hpp"
 #include "runtime/key_talk.hpp"
 
 #include <cstddef>
@@ -23,6 +24,10 @@ class Slot;
 [[nodiscard]] Token token_of(Slot& slot, Owner owner, Mode mode);
 [[nodiscard]] core::Nanos valid_for(Slot& slot, Owner owner, Mode mode = Mode::exclusive);
 [[nodiscard]] std::stop_token lost(Slot& slot, Owner owner, Mode mode = Mode::exclusive);
+
+/// The same, for a call that is woken when the hold ends otherwise. The token can stop no more
+/// then.
+[[nodiscard]] std::stop_token watch_loss(Slot& slot, Owner owner, Mode mode, LossTask::Watch call);
 
 struct Guarded {
   Token token;

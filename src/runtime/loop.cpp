@@ -15,8 +15,6 @@ namespace {
 // thread.
 constexpr int most_rounds = 8;
 
-thread_local const Loop* loop_here = nullptr;
-
 }  // namespace
 
 Loop::Loop(ClientState& client)
@@ -26,8 +24,10 @@ Loop::Loop(ClientState& client)
 
 std::size_t Loop::poll(std::size_t at_most) noexcept {
   // A handler that calls it would run other handlers inside of itself.
-  if (loop_here == this) return 0;
-  const Loop* const before = std::exchange(loop_here, this);
+  if (polling_.exchange(true)) {
+    look();
+    return 0;
+  }
   // A handler may destroy the client.
   std::shared_ptr<ClientState> keep = client_.shared_from_this();
   std::size_t ran = 0;
@@ -36,20 +36,20 @@ std::size_t Loop::poll(std::size_t at_most) noexcept {
     bool looked = look();
     const bool notified = notify();
     if (!keep->forked()) ran = delivery_.run(at_most);
-    // What callbacks and handlers have asked for leaves now.
+    // The requests of callbacks and handlers leave now.
     if (ran > 0 || notified) looked = look();
-    const bool is_left = !looked || (!keep->forked() && delivery_.waits());
-    if (is_left && !keep->forked()) keep->store().engine().interrupt();
+    polling_.store(false);
+    // Another thread may have added handlers as this one was about to leave.
+    const bool is_left = !keep->forked() && (!looked || delivery_.waits());
+    if (is_left) keep->store().engine().interrupt();
   }
-  loop_here = before;
   drop(std::move(keep));
   return ran;
 }
 
 bool Loop::look() noexcept {
   if (client_.forked()) return false;  // in a handler, which goes on in the child as well
-  const std::unique_lock alone(looking_, std::try_to_lock);
-  if (!alone) return false;
+  if (looking_.exchange(true)) return false;
   const ReadyList::Driving driving(client_.store().ready());
   bool again = true;
   try {
@@ -57,9 +57,10 @@ bool Loop::look() noexcept {
   } catch (const std::exception&) {
     // Out of memory, or a backend that throws: whatever was due is still due.
   }
+  looking_.store(false);
   if (client_.forked()) return false;
   // Outside of poll() no handler runs after this.
-  if (again || (loop_here != this && delivery_.waits())) client_.store().engine().interrupt();
+  if (again || (!polling_.load() && delivery_.waits())) client_.store().engine().interrupt();
   return true;
 }
 
@@ -68,6 +69,7 @@ bool Loop::look_once() {
   if (client_.forked()) return false;
   if (!until) {
     client_.store().ready().run();  // what was rung as the client was closed
+    descriptor_->watch({});
     return false;
   }
   client_.store().engine().sleep_through(*descriptor_, *until);

@@ -6,9 +6,9 @@
 #include "runtime/delivery.hpp"
 #include "runtime/loop_descriptor.hpp"
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
-#include <mutex>
 
 namespace mortise::runtime {
 
@@ -35,7 +35,9 @@ class Loop {
   ClientState& client_;
   const std::unique_ptr<LoopDescriptor> descriptor_;
   Delivery delivery_;
-  std::mutex looking_;
+  // Not mutexes: code of the program may come here again on the same thread.
+  std::atomic<bool> polling_{false};
+  std::atomic<bool> looking_{false};
 };
 
 }  // namespace mortise::runtime

@@ -254,6 +254,7 @@ bool Notifier::run_here() noexcept {
 
 void Notifier::close(Time::time_point until) noexcept {
   std::list<std::thread> threads;
+  List<Task> left_over;
   {
     std::unique_lock lock(state_->mutex);
     // The destructor comes here again, perhaps from inside a task that waits for nobody.
@@ -273,8 +274,11 @@ void Notifier::close(Time::time_point until) noexcept {
       for (std::thread& thread : threads) thread.detach();
       return;
     }
+    // The machine has started no thread for these. A task may keep the client of this notifier.
+    if (state_->most_threads > 0) left_over = std::exchange(state_->tasks, {});
   }
   for (std::thread& thread : threads) thread.join();
+  while (left_over.size() > 0) std::unique_ptr<Task>(&left_over.pop_front()).reset();
 }
 
 }  // namespace mortise::runtime

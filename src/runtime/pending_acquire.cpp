@@ -18,23 +18,28 @@ namespace mortise {
 Pending<Guard> Lock::acquire_async() { return acquire_async(AcquireOptions()); }
 
 Pending<Guard> Lock::acquire_async(const AcquireOptions& options) {
-  runtime::ClientState& client = slot_->client();
-  if (client.store().backend().needs_waiting_threads()) {
-    throw Error({Errc::unsupported, client.store().backend().describe() +
+  return Pending<Guard>(std::make_shared<runtime::PendingAcquire>(
+      slot_, terms_, runtime::without_thread(*slot_, options)));
+}
+
+namespace runtime {
+
+AcquireOptions without_thread(const Slot& slot, const AcquireOptions& options) {
+  const Backend& backend = slot.client().store().backend();
+  if (backend.needs_waiting_threads()) {
+    throw Error({Errc::unsupported, backend.describe() +
                                         ": acquire_async(): a waiter of this store needs a thread "
-                                        "of its own; call lock() or Guard in a thread"});
+                                        "of its own; make the blocking call in a thread"});
   }
   if (base::is_thread(options.owner)) {
-    throw Error({Errc::misconfigured, slot_->name() +
+    throw Error({Errc::misconfigured, slot.name() +
                                           ": AcquireOptions::owner of acquire_async() is a thread; "
                                           "use Owner::unique(), or leave it empty"});
   }
   AcquireOptions mine = options;
   if (mine.owner == Owner()) mine.owner = Owner::unique();
-  return Pending<Guard>(std::make_shared<runtime::PendingAcquire>(slot_, terms_, mine));
+  return mine;
 }
-
-namespace runtime {
 
 PendingAcquire::PendingAcquire(const std::shared_ptr<Slot>& slot,
                                std::shared_ptr<const core::Terms> terms,
@@ -56,24 +61,34 @@ void PendingAcquire::begin() {
 bool PendingAcquire::step() noexcept {
   // If the grant comes first, the guard in the result gives it back.
   if (is_given_up()) grace_.give_up();
+  if (must_end()) grace_.end_now();
   try {
     if (call_->advance()) {
       call_->report_wait();
       return false;
     }
   } catch (const std::exception& error) {
-    Failure why;
-    why.code = Errc::exhausted;  // without memory for words
-    const auto* const known = dynamic_cast<const std::system_error*>(&error);
-    try {
-      if (known != nullptr) why = failure_of(*known);
-      call_->forsake();
-    } catch (const std::exception&) {
-      // Out of memory for the request that takes it back: it ends by itself.
-    }
-    fails(std::move(why));
+    forsake(error);
   }
   return true;
+}
+
+// Whatever else fails, the call leaves the queue of its name: it is about to be destroyed.
+void PendingAcquire::forsake(const std::exception& error) noexcept {
+  try {
+    call_->forsake();
+  } catch (const std::exception&) {
+    // Out of memory for the request that takes it back: it ends by itself.
+  }
+  Failure why;
+  why.code = Errc::exhausted;  // without memory for words
+  try {
+    const auto* const known = dynamic_cast<const std::system_error*>(&error);
+    if (known != nullptr) why = failure_of(*known);
+  } catch (const std::exception&) {
+    // Out of memory for the words.
+  }
+  fails(std::move(why));
 }
 
 Instant PendingAcquire::again() const noexcept {
@@ -92,7 +107,7 @@ void PendingAcquire::deliver(PendingHandler* handler) noexcept {
   call_.reset();
   Guard guard(slot_, options_.owner, terms_->mode, failure(), std::move(holder));
   if (!failure()) fails(guard.failure_);
-  hand_over(handler, &guard);
+  pass(handler, std::move(guard));
 }
 
 }  // namespace runtime

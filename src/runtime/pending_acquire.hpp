@@ -1,20 +1,26 @@
 // SPDX-License-Identifier: MIT
-// One call of `Lock::acquire_async()`.
+// One call of `Lock::acquire_async()` or `Semaphore::acquire_async()`.
 #pragma once
 
+#include <mortise/guard.hpp>
 #include <mortise/options.hpp>
 
 #include "runtime/acquire_call.hpp"
 #include "runtime/pending_call.hpp"
 
+#include <exception>
 #include <memory>
 #include <optional>
 
 namespace mortise::runtime {
 
-class PendingAcquire final : public PendingCall {
+/// @return the options of a call without a thread: with an owner that is not a thread.
+/// @throws Error if the owner is a thread, or if the store needs waiting threads
+[[nodiscard]] AcquireOptions without_thread(const Slot& slot, const AcquireOptions& options);
+
+class PendingAcquire : public PendingCall {
  public:
-  /// @param options has an owner that is not a thread
+  /// @param options see `without_thread()`
   PendingAcquire(const std::shared_ptr<Slot>& slot, std::shared_ptr<const core::Terms> terms,
                  const AcquireOptions& options);
   ~PendingAcquire() override;
@@ -23,7 +29,11 @@ class PendingAcquire final : public PendingCall {
   void begin() override;
   [[nodiscard]] bool step() noexcept override;
   [[nodiscard]] Instant again() const noexcept override;
-  void deliver(PendingHandler* handler) noexcept override;
+  void deliver(PendingHandler* handler) noexcept final;
+  /// A step has thrown.
+  void forsake(const std::exception& error) noexcept;
+  /// @param guard the result
+  virtual void pass(PendingHandler* handler, Guard&& guard) noexcept { hand_over(handler, &guard); }
 
   std::shared_ptr<Slot> slot_;
   const std::shared_ptr<const core::Terms> terms_;

@@ -2,6 +2,7 @@
 // From the start of a call to its completion: who keeps it, who posts it, and who runs its handler.
 #include "runtime/pending_call.hpp"
 
+#include "base/quiet_thread.hpp"
 #include "runtime/client_state.hpp"
 #include "runtime/raise.hpp"
 
@@ -36,6 +37,8 @@ namespace {
 
 // How soon what could not be posted is posted again.
 constexpr std::chrono::milliseconds pause_before_the_next_post{10};
+// How often, if the client is closed and only the calling thread is left to try it.
+constexpr int most_last_posts = 50;
 
 }  // namespace
 
@@ -76,7 +79,7 @@ PendingCall::~PendingCall() { drop(std::move(client_)); }
 void PendingCall::accept(std::unique_ptr<PendingHandler> handler, Executor* executor) {
   if (client_->forked()) throw Error(client_->closed_failure());
   handler_ = std::move(handler);
-  executor_ = executor != nullptr ? executor : client_->options().executor.get();
+  way_.executor = executor != nullptr ? executor : client_->options().executor.get();
 }
 
 void PendingCall::start(std::unique_ptr<PendingHandler> handler, Executor* executor) {
@@ -85,14 +88,14 @@ void PendingCall::start(std::unique_ptr<PendingHandler> handler, Executor* execu
 }
 
 void PendingCall::start_accepted() {
-  if (executor_ == nullptr && client_->loop() == nullptr) task_ = std::make_unique<HandlerTask>();
+  if (client_->loop() == nullptr) way_.task = std::make_unique<HandlerTask>();
   client_->store().background().start();
   // Counted first, then looked: close() sets its mark first, and then waits for those counted.
   client_->store().ready().add(place_);
   try {
     if (place_.counts && !client_->alive()) throw Error(client_->closed_failure());
     if (stop_.token.stop_possible()) {
-      stop_.callback.emplace(std::move(stop_.token), Stopper{*this});
+      stop_.callback.emplace(stop_.token, Stopper{*this});
     }
     begin();
   } catch (...) {
@@ -110,18 +113,25 @@ void PendingCall::start_accepted() {
   if (!client->forked()) client->store().engine().have_replies_read();
 }
 
-void PendingCall::begin_here() noexcept {
-  began_ = true;
+void PendingCall::end_elsewhere() {
+  began_ = true;  // the thread may be over before this call returns
   place_.over = true;
+  if (client_->loop() != nullptr) return end_and_post();
+  base::detached_thread(
+      [self = std::static_pointer_cast<PendingCall>(shared_from_this())] { self->end_and_post(); });
 }
 
 bool PendingCall::is_forked() const noexcept { return client_->forked(); }
 
-void PendingCall::end_here() noexcept {
-  begin_here();
+bool PendingCall::must_end() const noexcept { return client_->store().ready().has_ended(); }
+
+void PendingCall::end_and_post() noexcept {
+  end();
   over_ = true;
-  if (executor_ == nullptr && client_->loop() == nullptr) return complete(true);
-  while (!post()) std::this_thread::sleep_for(pause_before_the_next_post);
+  for (int left = client_->loop() != nullptr ? 0 : most_last_posts; !post(); --left) {
+    if (left <= 0) return post_here(false);
+    std::this_thread::sleep_for(pause_before_the_next_post);
+  }
 }
 
 void PendingCall::forsake() noexcept {
@@ -135,46 +145,59 @@ void PendingCall::wake() noexcept {
   if (!client_->forked()) client_->store().ready().ring(place_);
 }
 
-std::optional<Instant> PendingCall::proceed() noexcept {
+std::optional<Instant> PendingCall::proceed(bool posts) noexcept {
   if (!over_) over_ = step();
   if (!over_) return again();
+  if (!posts) return Instant{};
   if (post()) return std::nullopt;
-  return BootClock::now() + pause_before_the_next_post;
+  if (!must_end()) return BootClock::now() + pause_before_the_next_post;
+  post_here(false);
+  return std::nullopt;
 }
 
+// A program that has destroyed the coroutine may destroy its executor as well.
 bool PendingCall::post() noexcept {
-  if (executor_ != nullptr) return post_to(*executor_);
-  auto self = std::static_pointer_cast<PendingCall>(shared_from_this());
-  if (!task_) {
-    client_->loop()->delivery().post(std::move(self));
-    return true;
+  if (way_.executor != nullptr && wanted_.load() != Wanted::forsaken) {
+    return post_to(*way_.executor);
   }
-  static_cast<HandlerTask&>(*task_).completion = Completion(std::move(self));
-  if (!client_->announcements().handlers().post(std::move(task_)))
-    client_->store().background().serve_later();
+  post_here(true);
   return true;
 }
 
+void PendingCall::post_here(bool runs) noexcept {
+  way_.executor = nullptr;
+  way_.drops = !runs;
+  auto self = std::static_pointer_cast<PendingCall>(shared_from_this());
+  if (Loop* const loop = client_->loop()) return loop->delivery().post(std::move(self));
+  if (!way_.task) return complete(true);
+  static_cast<HandlerTask&>(*way_.task).completion = Completion(std::move(self));
+  if (!client_->announcements().handlers().post(std::move(way_.task))) {
+    client_->store().background().serve_later();
+  }
+}
+
+// The calling thread runs no code of the program: if the executor destroys the completion, another
+// thread destroys the handler.
 bool PendingCall::post_to(Executor& executor) noexcept {
-  posting_.store(Posting::inside);
+  way_.posting.store(Posting::inside);
   bool threw = false;
   try {
     executor.post(Completion(std::static_pointer_cast<PendingCall>(shared_from_this())));
-  } catch (...) {
+  } catch (...) {  // whatever the program throws
     threw = true;
   }
   Posting inside = Posting::inside;
-  if (posting_.compare_exchange_strong(inside, Posting::no)) return true;
-  posting_.store(Posting::no);
+  if (way_.posting.compare_exchange_strong(inside, Posting::no)) return true;
+  way_.posting.store(Posting::no);
   if (threw) return false;
-  complete(false);
+  post_here(false);
   return true;
 }
 
 void PendingCall::dropped() noexcept {
   // The thread inside of `post()` sees whether that has thrown, and then posts once more.
   Posting inside = Posting::inside;
-  if (posting_.compare_exchange_strong(inside, Posting::returned)) return;
+  if (way_.posting.compare_exchange_strong(inside, Posting::returned)) return;
   complete(false);
 }
 
@@ -184,9 +207,10 @@ void PendingCall::complete(bool run) noexcept {
     static_cast<void>(new (std::nothrow) std::shared_ptr<Waker>(shared_from_this()));
     return;
   }
+  if (way_.completed.exchange(true)) return;
   stop_.callback.reset();
   const std::unique_ptr<PendingHandler> handler = std::move(handler_);
-  deliver(run ? handler.get() : nullptr);
+  deliver(run && !way_.drops ? handler.get() : nullptr);
 }
 
 void PendingCall::hand_over(PendingHandler* handler, void* result) noexcept {

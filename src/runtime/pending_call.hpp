@@ -30,7 +30,7 @@ struct ReadyPlace : core::Timer {
   bool counts = true;                           ///< `close()` waits for its end
   bool listed = false;
   bool stepping = false;  ///< a thread is inside
-  bool again = false;     ///< it was rung meanwhile
+  bool again = false;     ///< something has rung the call since that thread went inside
   bool over = false;
 };
 
@@ -57,7 +57,8 @@ class PendingCall : public Waker {
 
   /// Does what can be done now. @return when to step it again though nothing rings, in real time;
   /// nothing: it is over, and its completion was posted
-  [[nodiscard]] std::optional<Instant> proceed() noexcept;
+  /// @param posts false: a completion is left to the next step, for another thread
+  [[nodiscard]] std::optional<Instant> proceed(bool posts) noexcept;
   [[nodiscard]] ReadyPlace& place() noexcept { return place_; }
   /// @return the reference to itself, to be given up.
   [[nodiscard]] std::shared_ptr<Waker> let_go() noexcept { return std::move(self_); }
@@ -65,8 +66,6 @@ class PendingCall : public Waker {
   /// Runs the handler, unless it was forsaken; gives back what no handler gets.
   /// @param run false: the completion was destroyed
   void complete(bool run) noexcept;
-  /// @return whether it is over, and no executor has taken its completion.
-  [[nodiscard]] bool is_unposted() const noexcept { return over_; }
   [[nodiscard]] bool is_forked() const noexcept;
   /// A completion that has not run is destroyed.
   void dropped() noexcept;
@@ -80,16 +79,18 @@ class PendingCall : public Waker {
   [[nodiscard]] bool is_given_up() const noexcept {
     return stop_.requested.load() || wanted_.load() == Wanted::forsaken;
   }
+  /// @return whether the client is closed, and the call may sleep no more: nothing rings it later.
+  [[nodiscard]] bool must_end() const noexcept;
   void fails(Failure why) noexcept { failure_ = std::move(why); }
 
   /// The same for a call that begins and ends by itself.
   void accept(std::unique_ptr<PendingHandler> handler, Executor* executor);
   void start_accepted();
-  /// From now on it goes on by itself, and nothing rings it.
-  void begin_here() noexcept;
-  /// It is over, and its completion is posted. Without an executor the calling thread of the client
-  /// runs the handler.
-  void end_here() noexcept;
+  /// It goes on by itself, and nothing rings it: `end()` ends it, on a thread of its own or, with a
+  /// loop, here. Then its completion is posted, and without an executor that thread runs the
+  /// handler. If the executor throws for half a second, the handler is destroyed.
+  void end_elsewhere();
+  virtual void end() noexcept {}
 
   /// It begins: everything that may throw. No other thread is inside yet.
   virtual void begin() = 0;
@@ -120,18 +121,28 @@ class PendingCall : public Waker {
     std::optional<std::stop_callback<Stopper>> callback{};
   };
 
+  /// How its completion is posted.
+  struct Way {
+    Executor* executor = nullptr;               ///< null: the client's own way
+    std::unique_ptr<Notifier::Task> task{};     ///< posts without memory
+    std::atomic<Posting> posting{Posting::no};  ///< through the executor
+    bool drops = false;                         ///< the handler does not run
+    std::atomic<bool> completed{false};
+  };
+
   [[nodiscard]] bool post() noexcept;
   [[nodiscard]] bool post_to(Executor& executor) noexcept;
+  void end_and_post() noexcept;
+  /// By the client's own way. @param runs false: no executor takes it, so the handler does not run
+  void post_here(bool runs) noexcept;
 
   std::shared_ptr<ClientState> client_;
   ReadyPlace place_;
   std::shared_ptr<Waker> self_;
   std::unique_ptr<PendingHandler> handler_;
   bool began_ = false;
-  Executor* executor_ = nullptr;
-  std::unique_ptr<Notifier::Task> task_;  // posts without memory
+  Way way_;
   std::atomic<Wanted> wanted_{Wanted::yes};
-  std::atomic<Posting> posting_{Posting::no};
   bool over_ = false;
   Stop stop_;
   Failure failure_;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "runtime/pending_close.hpp"
 
-#include "base/quiet_thread.hpp"
 #include "runtime/client_state.hpp"
 
 #include <chrono>
@@ -17,14 +16,10 @@ void PendingClose::start(std::unique_ptr<PendingHandler> handler, Executor* exec
   accept(std::move(handler), executor);
   const bool steps = client().loop() != nullptr && !client().closing().has_ended();
   if (steps) return start_accepted();
-  const auto self = std::static_pointer_cast<PendingClose>(shared_from_this());
-  if (client().loop() != nullptr) return end_here();
-  begin_here();  // the thread may be over before this call returns
-  base::detached_thread([self] {
-    self->client().close();
-    self->end_here();
-  });
+  end_elsewhere();
 }
+
+void PendingClose::end() noexcept { client().close(); }
 
 void PendingClose::begin() { client().closing().begin_stepped(); }
 

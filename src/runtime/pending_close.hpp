@@ -19,6 +19,7 @@ class PendingClose final : public PendingCall {
 
  private:
   void begin() override;
+  void end() noexcept override;
   [[nodiscard]] bool step() noexcept override;
   [[nodiscard]] Instant again() const noexcept override;
   void deliver(PendingHandler* handler) noexcept override;

@@ -19,7 +19,10 @@ class PendingRelease final : public PendingCall {
 
  private:
   void begin() override;
-  [[nodiscard]] bool step() noexcept override { return !call_->advance(); }
+  [[nodiscard]] bool step() noexcept override {
+    if (must_end()) call_->hurry();
+    return !call_->advance();
+  }
   [[nodiscard]] Instant again() const noexcept override {
     return later(BootClock::now(), call_->sleeps_for());
   }

@@ -13,6 +13,9 @@ namespace {
 
 thread_local const ReadyList* driven = nullptr;
 
+// A call that may not sleep any more needs two or three steps.
+constexpr int most_last_rounds = 16;
+
 }  // namespace
 
 ReadyList::Driving::Driving(const ReadyList& list) noexcept
@@ -26,6 +29,7 @@ void ReadyList::add(ReadyPlace& place) {
   const std::lock_guard lock(mutex_);
   heap_.set(place, never);  // from now on its time needs no memory
   place.stepping = true;
+  place.again = place.over = false;  // a start before may have failed
   if (place.counts) ++calls_;
 }
 
@@ -65,57 +69,49 @@ void ReadyList::begun(ReadyPlace& place) noexcept {
     place.stepping = false;
   }
   ring(place);
-  run_if_ended();
-}
-
-void ReadyList::run_if_ended() noexcept {
-  for (;;) {
-    {
-      const std::lock_guard lock(mutex_);
-      if (!ended_ || first_ == nullptr) return;
-    }
-    run();
-  }
+  end_the_rest();
 }
 
 void ReadyList::end() noexcept {
-  {
-    const std::lock_guard lock(mutex_);
-    ended_ = true;
-  }
-  run_if_ended();
-  for (;;) {
-    ReadyPlace* found = nullptr;
-    std::shared_ptr<Waker> last;
+  ended_.store(true);
+  end_the_rest();
+}
+
+// A thread that is inside of a start looks at the mark after it has left the call, and the thread
+// that sets the mark looks at the calls afterwards. So one of them ends the call.
+void ReadyList::end_the_rest() noexcept {
+  for (int round = 0; ended_.load() && round < most_last_rounds; ++round) {
     {
       const std::lock_guard lock(mutex_);
-      heap_.each([&](core::Timer& timer) {
+      heap_.each([this](core::Timer& timer) {
         auto& place = static_cast<ReadyPlace&>(timer);
-        if (!place.stepping && place.call->is_unposted()) found = &place;
+        if (place.counts) list_locked(place);
       });
-      if (found == nullptr) return;
-      last = found->call->let_go();
-      over_locked(*found);
+      if (first_ == nullptr) return;
     }
-    found->call->complete(false);
+    if (!step_listed()) return;
   }
 }
 
 void ReadyList::ring_all() noexcept {
-  const std::lock_guard lock(mutex_);
-  heap_.each([this](core::Timer& timer) { list_locked(static_cast<ReadyPlace&>(timer)); });
+  {
+    const std::lock_guard lock(mutex_);
+    heap_.each([this](core::Timer& timer) { list_locked(static_cast<ReadyPlace&>(timer)); });
+    if (first_ == nullptr || is_driven_here()) return;
+  }
+  engine_.interrupt();
 }
 
 void ReadyList::step_here(ReadyPlace& place) noexcept {
-  if (!step(place)) return;
-  // Its time may be the next to come.
+  if (!step(place, false)) return;
+  // Its time may be the next to come, or it is over.
   if (!is_driven_here()) engine_.interrupt();
-  run_if_ended();
+  end_the_rest();
 }
 
-bool ReadyList::step(ReadyPlace& place) noexcept {
+bool ReadyList::step(ReadyPlace& place, bool posts) noexcept {
   PendingCall& call = *place.call;
-  const std::optional<Instant> again = call.proceed();
+  const std::optional<Instant> again = call.proceed(posts);
   if (call.is_forked()) return false;  // by an observer or an executor
   std::shared_ptr<Waker> last;         // destroyed without the mutex
   const std::lock_guard lock(mutex_);
@@ -131,6 +127,10 @@ bool ReadyList::step(ReadyPlace& place) noexcept {
 }
 
 void ReadyList::run() noexcept {
+  if (step_listed()) end_the_rest();
+}
+
+bool ReadyList::step_listed() noexcept {
   ReadyPlace* each = nullptr;
   {
     const std::lock_guard lock(mutex_);
@@ -147,14 +147,15 @@ void ReadyList::run() noexcept {
       place->stepping = true;
     }
   }
-  if (each == nullptr) return;
+  if (each == nullptr) return true;
   // The requests of several calls leave in one write.
   const bool several = each->after != nullptr;
   if (several) engine_.keep_requests_back();
   while (each != nullptr) {
-    if (!step(*std::exchange(each, each->after))) return;
+    if (!step(*std::exchange(each, each->after), true)) return false;
   }
   if (several) engine_.send_kept_back();
+  return true;
 }
 
 Instant ReadyList::next() const noexcept {

@@ -8,6 +8,7 @@
 #include "core/timer_heap.hpp"
 #include "runtime/pending_call.hpp"
 
+#include <atomic>
 #include <cstddef>
 #include <mutex>
 
@@ -32,14 +33,15 @@ class ReadyList {
   void step_here(ReadyPlace& place) noexcept;
   /// Has it stepped soon, unless it is over.
   void ring(ReadyPlace& place) noexcept;
-  /// The same for every call.
+  /// The same for every call that is not over.
   void ring_all() noexcept;
 
   /// Steps all calls that were rung, and those whose time has come.
   void run() noexcept;
-  /// No thread calls `run()` any more: a call that is inside of its start steps itself. Completions
-  /// that no executor takes are destroyed.
+  /// No thread calls `run()` any more. Each call ends now, and a call that is inside of its start
+  /// ends there. Completions that no executor takes are destroyed.
   void end() noexcept;
+  [[nodiscard]] bool has_ended() const noexcept { return ended_.load(); }
   /// @return when to call `run()` next, in real time: the past = at once.
   [[nodiscard]] Instant next() const noexcept;
   /// @return whether every call is over, and its completion was posted.
@@ -65,8 +67,10 @@ class ReadyList {
   void list_locked(ReadyPlace& place) noexcept;
   void over_locked(ReadyPlace& place) noexcept;
   /// @return false: in a forked child
-  bool step(ReadyPlace& place) noexcept;
-  void run_if_ended() noexcept;
+  bool step(ReadyPlace& place, bool posts) noexcept;
+  /// @return false: in a forked child
+  bool step_listed() noexcept;
+  void end_the_rest() noexcept;
 
   Engine& engine_;
   mutable std::mutex mutex_;
@@ -74,7 +78,7 @@ class ReadyList {
   ReadyPlace* first_ = nullptr;
   ReadyPlace* last_ = nullptr;
   std::size_t calls_ = 0;
-  bool ended_ = false;
+  std::atomic<bool> ended_{false};
 };
 
 }  // namespace mortise::runtime

@@ -4,6 +4,7 @@
 
 #include "core/terms.hpp"
 #include "runtime/client_state.hpp"
+#include "runtime/pending_permit.hpp"
 #include "runtime/slot.hpp"
 
 #include <utility>
@@ -51,6 +52,14 @@ Permit Semaphore::acquire(const AcquireOptions& options) {
 Permit Semaphore::acquire(const AcquireOptions& options, std::error_code& ec) {
   const AcquireOptions mine = with_owner(options);
   return Permit(Guard(handle_of(mine.owner), mine, ec));
+}
+
+Pending<Permit> Semaphore::acquire_async() { return acquire_async(AcquireOptions()); }
+
+Pending<Permit> Semaphore::acquire_async(const AcquireOptions& options) {
+  const AcquireOptions mine = runtime::without_thread(*slot_, options);
+  return Pending<Permit>(
+      std::make_shared<runtime::PendingPermit>(handle_of(mine.owner).slot_, terms_, mine));
 }
 
 const std::string& Semaphore::name() const noexcept { return slot_->name(); }

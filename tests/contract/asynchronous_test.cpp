@@ -6,9 +6,11 @@
 #include "support/detached.hpp"
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -265,6 +267,75 @@ MORTISE_TEST(Asynchronous, ReadersAreInsideTogether, Quality::leases, Quality::s
   }
 }
 
+// Promise: S1
+MORTISE_TEST(Asynchronous, PermitsAreAsManyAsTheSemaphoreHas, Quality::leases, Quality::permits) {
+  for (const Drive drive : each_drive) {
+    SCOPED_TRACE(text_of_drive(drive));
+    Client one = client({.drive = drive});
+    Semaphore semaphore = one.make_semaphore("name", 2);
+    std::vector<Permit> held;
+    std::atomic<std::size_t> inside{0};
+    std::atomic<bool> busy{false};
+    std::atomic<bool> third{false};
+    for (int i = 0; i < 2; ++i) {
+      semaphore.acquire_async().start([&](Permit permit) {
+        EXPECT_TRUE(permit) << permit.error_text();
+        held.push_back(std::move(permit));
+        inside = held.size();
+      });
+    }
+    ASSERT_TRUE(driven_until(one, [&] { return inside == 2U; }));
+    semaphore.acquire_async(answer_time).start([&](const Permit& permit) {
+      busy = permit.error() == Errc::timeout;
+    });
+    EXPECT_TRUE(driven_until(one, [&] { return busy.load(); }));
+    semaphore.acquire_async().start([&](Permit permit) { third = static_cast<bool>(permit); });
+    std::atomic<bool> freed{false};
+    held.front().unlock_async().start([&](Released found) { freed = found == Released::released; });
+    EXPECT_TRUE(driven_until(one, [&] { return third && freed; }));
+    held.clear();
+  }
+}
+
+MORTISE_TEST(Asynchronous, AWaitForALossEndsWithTheUnlock, Quality::leases) {
+  for (const Drive drive : each_drive) {
+    SCOPED_TRACE(text_of_drive(drive));
+    Client one = client({.drive = drive});
+    std::atomic<int> unlocked{0};
+    std::atomic<int> stopped{0};
+    std::atomic<bool> began{false};
+    std::stop_source stop;
+    const auto watch = [](const Guard& guard, std::atomic<int>& over) -> Detached {
+      std::atomic<int>& count = over;
+      const bool lost = co_await guard.lost_async();
+      EXPECT_FALSE(lost);
+      ++count;
+    };
+    const auto watch_until = [](const Guard& guard, std::stop_token until,
+                                std::atomic<int>& over) -> Detached {
+      std::atomic<int>& count = over;
+      const bool lost = co_await guard.lost_async().stopped_by(until);
+      EXPECT_FALSE(lost);
+      ++count;
+    };
+    const auto work = [&]() -> Detached {
+      Guard guard = co_await one.make_lock("name").acquire_async();
+      watch(guard, unlocked);
+      watch(guard, unlocked);
+      watch_until(guard, stop.get_token(), stopped);
+      began = true;
+      while (stopped == 0) co_await one.make_lock("other name").acquire_async(0ms);
+      EXPECT_EQ(unlocked, 0);
+      co_await guard.unlock_async();
+    };
+    work();
+    ASSERT_TRUE(driven_until(one, [&] { return began.load(); }));
+    stop.request_stop();
+    EXPECT_TRUE(driven_until(one, [&] { return unlocked == 2; }));
+    EXPECT_EQ(stopped, 1);
+  }
+}
+
 // Promise: S9
 MORTISE_TEST(Asynchronous, CloseEndsEveryCall, Quality::leases) {
   for (const Drive drive : each_drive) {
@@ -328,8 +399,22 @@ MORTISE_TEST(Asynchronous, ALossIsReportedWhateverDrivesTheClient, Quality::leas
     });
     ASSERT_TRUE(driven_until(one, [&] { return came.load(); }));
     ASSERT_TRUE(*held) << held->error_text();
+    std::atomic<bool> told{false};
+    held->lost_async().start([&](bool lost) { told = lost; });
+    // A callback that blocks does not delay the call. With a loop it would block its own thread.
+    std::optional<std::stop_callback<std::function<void()>>> blocks;
+    std::atomic<bool> delayed{false};
+    if (drive == Drive::threads) {
+      blocks.emplace(held->lost(), [&] { delayed = !eventually([&] { return told.load(); }); });
+    }
     EXPECT_TRUE(driven_until(one, [&] { return held->lost().stop_requested(); }));
     EXPECT_EQ(held->valid_for(), 0ns);
+    EXPECT_TRUE(driven_until(one, [&] { return told.load(); }));
+    std::atomic<bool> told_again{false};
+    held->lost_async().start([&](bool lost) { told_again = lost; });
+    EXPECT_TRUE(driven_until(one, [&] { return told_again.load(); }));
+    blocks.reset();
+    EXPECT_FALSE(delayed);
   }
 }
 

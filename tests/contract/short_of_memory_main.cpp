@@ -7,6 +7,7 @@
 #include <mortise/mortise.hpp>
 #include <mortise/operation.hpp>
 
+#include "contract/async_without_memory.hpp"
 #include "contract/given_up_without_memory.hpp"
 #include "contract/join_without_memory.hpp"
 #include "contract/lock_all_without_memory.hpp"
@@ -405,6 +406,12 @@ int main() {
     if (!join.as_told) fail("it is not what it was told to be", fails_at);
     if (!join.free) fail("a reader stays that failed", fails_at);
     if (!join.reached) break;
+  }
+  for (long fails_at = 1;; ++fails_at) {
+    const mortise::test::Awaited call = mortise::test::await_without_memory(long_name, fails_at);
+    if (!call.ends_once) fail("a call without a thread does not end once", fails_at);
+    if (!call.free) fail("a call without a thread leaves its hold", fails_at);
+    if (!call.reached) break;
   }
   for (const int use_of_mode : {0, 1, 2, 3, 4, 5}) {
     const auto how = static_cast<Use>(use_of_mode % 3);

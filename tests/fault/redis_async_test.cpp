@@ -6,15 +6,27 @@
 #include "support/detached.hpp"
 #include "support/own_time.hpp"
 
+#include <linux/filter.h>
+#include <linux/futex.h>
+#include <linux/seccomp.h>
 #include <poll.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <iterator>
 #include <optional>
 #include <stop_token>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace mortise::fault {
@@ -135,6 +147,115 @@ TEST_F(RedisAsync, AServerThatStandsStillDoesNotHoldUpTheProgram) {
   for (const char* const name : {"a", "b", "c", "name"}) {
     EXPECT_TRUE(driven_until(one, [&] { return !is_held(name); })) << name;
   }
+}
+
+/// Has the kernel end this process if one of its threads waits for another one, sleeps, or starts
+/// one. @return false: the kernel refuses that
+bool forbid_waits_and_threads() {
+  constexpr std::uint32_t number = offsetof(seccomp_data, nr);
+  constexpr std::uint32_t second_argument = offsetof(seccomp_data, args) + sizeof(std::uint64_t);
+  sock_filter program[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, number),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_nanosleep, 8, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clock_nanosleep, 7, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 6, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 5, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_futex, 0, 5),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, second_argument),
+      BPF_STMT(BPF_ALU | BPF_AND | BPF_K, static_cast<std::uint32_t>(FUTEX_CMD_MASK)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, FUTEX_WAIT, 1, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, FUTEX_WAIT_BITSET, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog all{.len = static_cast<unsigned short>(std::size(program)), .filter = program};
+  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &all) == 0;
+}
+
+/// The child of the test below. @return its exit status
+int work_without_waits(const std::string& url, int stand_still, int stands_still) {
+  if (!forbid_waits_and_threads()) return 77;
+  Client one(url, {.drive = Drive::program});
+  Client other(url, {.drive = Drive::program});
+  Takers takers;
+  constexpr int many = 50;
+  const auto drive_until = [&](auto condition) {
+    const auto until = std::chrono::steady_clock::now() + test::patience;
+    while (!condition() && std::chrono::steady_clock::now() < until) {
+      pollfd readable[] = {{.fd = one.descriptor(), .events = POLLIN, .revents = 0},
+                           {.fd = other.descriptor(), .events = POLLIN, .revents = 0}};
+      ::poll(readable, 2, 20);
+      one.poll();
+      other.poll();
+    }
+    return condition();
+  };
+  for (int i = 0; i < many; ++i) {
+    take_turn(one, takers);
+    take_turn(other, takers);
+  }
+  if (!drive_until([&] { return takers.over == 2 * many; })) return 1;
+  std::optional<Guard> held;
+  bool lost = false;
+  one.make_lock("held", {.lease = 1s}).acquire_async().start([&](Guard guard) {
+    held = std::move(guard);
+    held->lost_async().start([&](bool found) { lost = found; });
+  });
+  if (!drive_until([&] { return held && *held; })) return 2;
+  if (::write(stand_still, "s", 1) != 1) return 3;
+  pollfd news{.fd = stands_still, .events = POLLIN, .revents = 0};
+  drive_until([&] { return ::poll(&news, 1, 0) == 1; });
+  bool timed_out = false;
+  one.make_lock("c").acquire_async({.wait = 200ms}).start([&](const Guard& guard) {
+    timed_out = !guard;
+  });
+  if (!drive_until([&] { return timed_out && lost; })) return 4;
+  held.reset();
+  if (::write(stand_still, "r", 1) != 1) return 5;
+  take_turn(one, takers);
+  take_turn(other, takers);
+  if (!drive_until([&] { return takers.over == 2 * many + 2; })) return 6;
+  int closed = 0;
+  for (Client* const client : {&one, &other}) {
+    client->close_async().start([&](Closed) { ++closed; });
+  }
+  if (!drive_until([&] { return closed == 2; })) return 7;
+  return takers.most == 1 && takers.failed == 0 ? 0 : 8;
+}
+
+// Promise: L3
+TEST_F(RedisAsync, TheThreadOfAProgramThatDrivesItsClientNeverSleepsInTheLibrary) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "the sanitizer waits and starts threads";
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+  GTEST_SKIP() << "the sanitizer waits and starts threads";
+#endif
+#endif
+  const std::string url = server().url();
+  int to_parent[2] = {-1, -1};
+  int to_child[2] = {-1, -1};
+  ASSERT_EQ(::pipe(to_parent), 0);
+  ASSERT_EQ(::pipe(to_child), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(120);
+    ::_exit(work_without_waits(url, to_parent[1], to_child[0]));
+  }
+  ::close(to_parent[1]);
+  char wish = 0;
+  while (::read(to_parent[0], &wish, 1) == 1) {
+    if (wish == 's') server().stop();
+    if (wish == 'r') server().resume();
+    EXPECT_EQ(::write(to_child[1], "k", 1), 1);
+  }
+  int status = -1;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  for (const int fd : {to_parent[0], to_child[0], to_child[1]}) ::close(fd);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 77) GTEST_SKIP() << "no seccomp here";
+  EXPECT_EQ(status, 0) << (WIFSIGNALED(status) ? "the kernel has ended it" : "it has failed");
 }
 
 // Promise: S1, L2

@@ -5,6 +5,7 @@
 #include <mortise/memory.hpp>
 #include <mortise/mortise.hpp>
 
+#include "model/relay.hpp"
 #include "model/temporary.hpp"
 #include "runtime/client_state.hpp"
 #include "runtime/pending_call.hpp"
@@ -13,6 +14,7 @@
 
 #include <gtest/gtest.h>
 
+#include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,6 +23,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <stdexcept>
 #include <stop_token>
@@ -57,10 +60,16 @@ class Stepped final : public PendingCall {
   std::atomic<int> inside{0};
   std::atomic<int> most_inside{0};
   std::atomic<bool> over{false};
+  std::atomic<int> ends_delivered{0};
   std::atomic<Instant> moment{never};
+  int refusals = 0;  // of the next starts
+  [[nodiscard]] bool ends() const noexcept { return must_end(); }
+  [[nodiscard]] bool stops() const noexcept { return is_given_up(); }
 
  private:
-  void begin() override {}
+  void begin() override {
+    if (refusals-- > 0) throw std::bad_alloc();
+  }
   bool step() noexcept override {
     if (++inside > 1) most_inside = 2;
     ++steps;
@@ -69,7 +78,10 @@ class Stepped final : public PendingCall {
     return ends;
   }
   [[nodiscard]] Instant again() const noexcept override { return moment; }
-  void deliver(PendingHandler* /*handler*/) noexcept override { over = true; }
+  void deliver(PendingHandler* /*handler*/) noexcept override {
+    ++ends_delivered;
+    over = true;
+  }
 
   const Step step_;
 };
@@ -115,6 +127,53 @@ TEST_F(ReadyListTest, OneThreadIsInsideWhoeverRings) {
   EXPECT_TRUE(eventually([&] { return call->over.load(); }));
   EXPECT_EQ(call->most_inside, 0);
   call->wake();  // it is over
+  EXPECT_TRUE(eventually([&] { return call.use_count() == 1; })) << "something keeps it";
+}
+
+TEST_F(ReadyListTest, ACallThatCouldNotBeginMayBegin) {
+  const auto call = std::make_shared<Stepped>(state, [](Stepped& self) { return self.stops(); });
+  std::stop_source stop;
+  call->stop_by(stop.get_token());
+  call->refusals = 2;
+  for (int i = 0; i < 2; ++i) EXPECT_THROW(call->start(nullptr, nullptr), std::bad_alloc);
+  EXPECT_TRUE(state->store().ready().idle());
+  call->start(nullptr, nullptr);
+  EXPECT_TRUE(eventually([&] { return call->steps > 0; }));
+  stop.request_stop();
+  EXPECT_TRUE(eventually([&] { return call->over.load(); }));
+}
+
+// A server that stands still must not keep a call beyond the end of its client.
+TEST_F(ReadyListTest, ACallThatNothingRingsEndsWithItsClient) {
+  const auto call = std::make_shared<Stepped>(state, [](Stepped& self) { return self.ends(); });
+  call->start(nullptr, nullptr);
+  EXPECT_TRUE(eventually([&] { return call->steps > 0; }));
+  state->close();
+  EXPECT_TRUE(eventually([&] { return call->over.load(); }));
+  EXPECT_TRUE(eventually([&] { return call.use_count() == 1; })) << "something keeps it";
+}
+
+/// Throws always.
+class Full final : public Executor {
+ public:
+  void post(Completion /*completion*/) override { throw std::runtime_error("no room"); }
+};
+
+// A stop request may ring a call that is over, and waits for its executor.
+TEST_F(ReadyListTest, ACallThatIsRungWhileItsExecutorThrowsEndsOnce) {
+  Full executor;
+  const auto call = std::make_shared<Stepped>(state, [](Stepped&) { return true; });
+  call->start(nullptr, &executor);
+  EXPECT_TRUE(eventually([&] { return call->steps == 1; }));
+  std::atomic<bool> rings{true};
+  std::jthread thread([&] {
+    while (rings) call->wake();
+  });
+  state->close();
+  rings = false;
+  thread.join();
+  EXPECT_EQ(call->steps, 1);
+  EXPECT_EQ(call->ends_delivered, 1);
   EXPECT_TRUE(eventually([&] { return call.use_count() == 1; })) << "something keeps it";
 }
 
@@ -269,12 +328,6 @@ TEST_F(PendingTest, ACallbackOfPollMayDestroyAClientThatIsClosing) {
   EXPECT_TRUE(destroyed);
 }
 
-/// Throws always.
-class Full final : public Executor {
- public:
-  void post(Completion /*completion*/) override { throw std::runtime_error("no room"); }
-};
-
 TEST_F(PendingTest, AnExecutorThatThrowsForeverKeepsNoHandler) {
   for (const Drive drive : each_drive) {
     const auto witness = std::make_shared<int>(0);
@@ -283,8 +336,179 @@ TEST_F(PendingTest, AnExecutorThatThrowsForeverKeepsNoHandler) {
       one.make_lock("name").acquire_async().start([witness](const Guard&) {});
       one.poll();
       EXPECT_EQ(witness.use_count(), 2);
+      one.close_async().start([witness](Closed) {});
     }
-    EXPECT_EQ(witness.use_count(), 1);
+    EXPECT_TRUE(eventually([&] { return witness.use_count() == 1; }));
+  }
+}
+
+/// Takes no completion, as a pool that is shut down.
+class Shut final : public Executor {
+ public:
+  void post(Completion /*completion*/) override {}
+};
+
+/// Destroys a client.
+struct Keeper {
+  std::shared_ptr<std::optional<Client>> client;
+  std::shared_ptr<std::atomic<bool>> gone;
+  explicit Keeper(std::shared_ptr<std::optional<Client>> kept,
+                  std::shared_ptr<std::atomic<bool>> done)
+      : client(std::move(kept)), gone(std::move(done)) {}
+  Keeper(const Keeper&) = delete;
+  Keeper& operator=(const Keeper&) = delete;
+  ~Keeper() {
+    client->reset();
+    *gone = true;
+  }
+};
+
+// The thread of the watchdog runs no code of the program.
+TEST_F(PendingTest, AHandlerThatItsExecutorRefusesMayDestroyTheClient) {
+  Shut shut;
+  for (const Drive drive : each_drive) {
+    auto one = std::make_shared<std::optional<Client>>(client({.drive = drive}));
+    const auto gone = std::make_shared<std::atomic<bool>>(false);
+    Lock lock = (*one)->make_lock("name");
+    const int descriptor = (*one)->descriptor();
+    lock.acquire_async().on(shut).start(
+        [keeper = std::make_unique<Keeper>(one, gone)](const Guard&) { FAIL(); });
+    for (int i = 0; descriptor >= 0 && i < 100 && !*gone; ++i) (*one)->poll();
+    EXPECT_TRUE(eventually([&] { return gone->load(); }));
+    EXPECT_TRUE(client().make_lock("name").try_lock_for(5s));
+  }
+}
+
+TEST_F(PendingTest, ADestroyedCoroutineUsesItsExecutorNoMore) {
+  for (const Drive drive : each_drive) {
+    Client holder = client();
+    Lock held = holder.make_lock("name");
+    held.lock();
+    Shelf shelf;
+    Client one = client({.drive = drive});
+    const auto wait = [&]() -> test::Owned {
+      const Guard guard = co_await one.make_lock("name").acquire_async().on(shelf);
+    };
+    {
+      const test::Owned waits = wait();
+      one.poll();
+    }
+    held.unlock();
+    EXPECT_TRUE(driven_until(one, [&] { return held.try_lock(); }));
+    one.close();
+    EXPECT_FALSE(shelf.is_full());
+    held.unlock();
+  }
+}
+
+/// Ends when the program has driven the client once more.
+class SlowToStop final : public model::Relay {
+ public:
+  SlowToStop(std::unique_ptr<Backend> behind, const std::atomic<int>& polls)
+      : Relay(std::move(behind)), polls_(polls) {}
+  void stop() noexcept override {
+    const int before = polls_;
+    EXPECT_TRUE(eventually([&] { return polls_ > before; }));
+    Relay::stop();
+  }
+
+ private:
+  const std::atomic<int>& polls_;
+};
+
+TEST_F(PendingTest, TheDescriptorWakesALoopThatWaitsForTheEndOfTheClient) {
+  std::atomic<int> polls{0};
+  Client one(std::make_unique<SlowToStop>(server.backend(), polls), {.drive = Drive::program});
+  const std::jthread closer([&] { one.close(); });
+  while (!one.is_closed()) {
+    pollfd readable{.fd = one.descriptor(), .events = POLLIN, .revents = 0};
+    ASSERT_EQ(::poll(&readable, 1, 20'000), 1) << "the loop sleeps";
+    one.poll();
+    ++polls;
+  }
+}
+
+TEST_F(PendingTest, AHandlerThatNoLoopCanRunIsDestroyed) {
+  std::optional<Client> one(client({.drive = Drive::program}));
+  const auto witness = std::make_shared<int>(0);
+  bool ran = false;
+  Pending<Closed> late = one->close_async();
+  one.reset();
+  std::move(late).start([&ran, witness](Closed) { ran = true; });
+  EXPECT_FALSE(ran);
+  EXPECT_EQ(witness.use_count(), 1);
+}
+
+// Promise: S9
+TEST_F(PendingTest, EachCallThatClosesEnds) {
+  for (const Drive drive : each_drive) {
+    Client one = client({.drive = drive});
+    std::atomic<int> over{0};
+    for (int i = 0; i < 3; ++i) one.close_async().start([&](Closed) { ++over; });
+    EXPECT_TRUE(driven_until(one, [&] { return over == 3; }));
+    EXPECT_TRUE(one.is_closed());
+    one.close_async().start([&](Closed) { ++over; });
+    EXPECT_TRUE(driven_until(one, [&] { return over == 4; }));
+  }
+}
+
+/// Answers no release.
+class Deaf final : public model::Relay {
+ public:
+  using Relay::Relay;
+  void release(const std::shared_ptr<Release>& /*operation*/) override {}
+};
+
+// Promise: L4, S9
+TEST_F(PendingTest, AnUnlockWithoutAnAnswerEndsWithItsClient) {
+  for (const Drive drive : each_drive) {
+    Client one(std::make_unique<Deaf>(server.backend()), {.drive = drive});
+    std::optional<Guard> held;
+    std::atomic<bool> came{false};
+    one.make_lock(drive == Drive::threads ? "a" : "b").acquire_async().start([&](Guard guard) {
+      held = std::move(guard);
+      came = true;
+    });
+    ASSERT_TRUE(driven_until(one, [&] { return came.load(); }));
+    std::atomic<int> outcome{-1};
+    held->unlock_async().start([&](Released found) { outcome = static_cast<int>(found); });
+    one.poll();
+    one.close();
+    EXPECT_TRUE(driven_until(one, [&] { return outcome >= 0; }));
+    EXPECT_EQ(outcome, static_cast<int>(Released::unknown));
+  }
+}
+
+/// Cannot ask, the first time.
+class OutOfMemory final : public model::Relay {
+ public:
+  using Relay::Relay;
+  void acquire(const std::shared_ptr<Acquisition>& operation) override {
+    if (!std::exchange(threw_, true)) throw std::bad_alloc();
+    Relay::acquire(operation);
+  }
+
+ private:
+  bool threw_ = false;
+};
+
+TEST_F(PendingTest, ACallThatFailsForWantOfMemoryLeavesTheQueue) {
+  for (const Drive drive : each_drive) {
+    Client one(std::make_unique<OutOfMemory>(server.backend()), {.drive = drive});
+    std::atomic<int> over{0};
+    std::error_code first;
+    bool second = false;
+    one.make_lock("name").acquire_async().start([&](const Guard& guard) {
+      first = guard.error();
+      ++over;
+    });
+    one.make_lock("name").acquire_async().start([&](const Guard& guard) {
+      second = static_cast<bool>(guard);
+      ++over;
+    });
+    EXPECT_TRUE(driven_until(one, [&] { return over == 2; }));
+    EXPECT_EQ(first, Errc::exhausted);
+    EXPECT_TRUE(second);
   }
 }
 

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+#include "runtime/announcements.hpp"
+
+namespace mortise::runtime {
+
+// A call that is woken looks at the token, so the token comes first.
+LossTask::~LossTask() {
+  lost = std::stop_source(std::nostopstate);
+  wake_calls();
+}
+
+void LossTask::run() {
+  for (const Watch& each : calls_) each.was_lost->store(true);
+  wake_calls();
+  lost.request_stop();
+}
+
+void LossTask::wake_calls() const noexcept {
+  for (const Watch& each : calls_) {
+    if (const std::shared_ptr<Waker> call = each.call.lock()) call->wake();
+  }
+}
+
+void LossTask::watch(Watch call) {
+  std::erase_if(calls_, [](const Watch& each) { return each.call.expired(); });
+  calls_.push_back(std::move(call));
+}
+
+}  // namespace mortise::runtime
