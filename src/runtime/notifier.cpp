@@ -68,6 +68,8 @@ class Crew {
   /// @return the number of threads that have not left.
   [[nodiscard]] int running() const noexcept { return running_; }
   [[nodiscard]] bool is_full() const noexcept { return running_ >= most_threads_; }
+  /// @return whether it can ever have a thread. Without one, the program runs the tasks.
+  [[nodiscard]] bool may_have_threads() const noexcept { return most_threads_ > 0; }
   /// @return whether the calling thread is one of them.
   [[nodiscard]] bool has_caller() noexcept { return caller() != threads_.end(); }
   /// The calling thread leaves. @return those that left before it: it joins them without the mutex
@@ -275,7 +277,7 @@ void Notifier::close(Time::time_point until) noexcept {
       return;
     }
     // The machine has started no thread for these. A task may keep the client of this notifier.
-    if (state_->most_threads > 0) left_over = std::exchange(state_->tasks, {});
+    if (state_->crew.may_have_threads()) left_over = std::exchange(state_->tasks, {});
   }
   for (std::thread& thread : threads) thread.join();
   while (left_over.size() > 0) std::unique_ptr<Task>(&left_over.pop_front()).reset();
