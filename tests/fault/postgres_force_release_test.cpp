@@ -63,7 +63,10 @@ TEST_F(PostgresForceRelease, ComesBackUntilALockedRowIsFree) {
   lock.lock();
   PostgresTalk other(server().owner_url());
   other.run("begin; select from mortise.lock for update");
-  const Failure busy = failure_of([&] { static_cast<void>(force("a", 300ms)); });
+  Client administrator(server().owner_url());
+  administrator.check(patience);
+  const Failure busy =
+      failure_of([&] { static_cast<void>(administrator.force_release("a", {.wait = 300ms})); });
   EXPECT_EQ(busy.code, Errc::in_doubt);
   EXPECT_THAT(busy.text, HasSubstr("another transaction has the row"));
   EXPECT_TRUE(is_held("a"));

@@ -325,7 +325,7 @@ TEST_F(PostgresMigration, BySeveralAtOnceIsOneAfterTheOther) {
     }
     for (auto& each : all) EXPECT_NO_THROW(each.get()) << there;
   }
-  EXPECT_TRUE(Client(bare().url()).make_lock("a").try_lock());
+  EXPECT_TRUE(Client(bare().url()).make_lock("a").try_lock_for(patience));
 }
 
 TEST_F(PostgresMigration, WaitsForNoneOfThoseWhoMayNotMigrate) {
