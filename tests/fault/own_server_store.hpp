@@ -79,6 +79,4 @@ class OwnServerStore : public ::testing::Test {
   Proxy proxy_{server_->port(), of_lines()};
 };
 
-};
-
 }  // namespace mortise::fault
