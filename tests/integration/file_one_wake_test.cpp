@@ -22,7 +22,7 @@ TEST_P(FileOneWakeTest, AReleaseWakesOneWaiter) {
   const auto holder = client();
   EXPECT_EQ(holder->backend().capabilities().one_wake, Support::yes);
   const auto hold = holder->try_lock("a");
-  Waiters waiters;
+  WaitingThreads waiters;
   for (std::size_t i = 0; i < count; ++i) {
     waiters.push_back(waiter(i));
     waiters.back()->start_once();

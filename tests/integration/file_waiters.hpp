@@ -75,7 +75,7 @@ class WaitingThread {
   std::thread thread_;
 };
 
-using Waiters = std::vector<std::unique_ptr<WaitingThread>>;
+using WaitingThreads = std::vector<std::unique_ptr<WaitingThread>>;
 
 class FileWaitingTest : public FileTest, public testing::WithParamInterface<Sleeping> {
  protected:

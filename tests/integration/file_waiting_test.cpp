@@ -35,7 +35,7 @@ TEST_P(FileWaitingTest, TheLockGoesThroughAllWaiters) {
   for (int round = 0; round < 50; ++round) {
     const auto hold = holder->try_lock("a");
     ASSERT_TRUE(hold);
-    Waiters waiters;
+    WaitingThreads waiters;
     for (std::size_t i = 0; i < 8; ++i) {
       waiters.push_back(waiter(i));
       waiters.back()->start();
@@ -92,7 +92,7 @@ TEST_P(FileWaitingTest, CancelledAndPokedWaitersSwallowNoWakeUp) {
   for (int round = 0; round < 300 && BootClock::now() < enough; ++round) {
     const auto hold = holder->lock("a", soon);
     ASSERT_TRUE(hold);
-    Waiters waiters;
+    WaitingThreads waiters;
     for (std::size_t i = 0; i < 4; ++i) {
       waiters.push_back(waiter(i));
       waiters.back()->start();
