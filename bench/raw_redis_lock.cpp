@@ -48,7 +48,7 @@ std::vector<std::string> acquire_words(const std::string& name, const AttemptId&
   ::gethostname(host.data(), host.size() - 1);
   request.label.append(host.data()).append(":").append(std::to_string(::getpid()));
   std::string bytes;
-  requests().acquire(bytes, {.void_after = no_end}, request, true);
+  requests().acquire(bytes, {.deadline = no_end}, request, true);
   return words_of(bytes);
 }
 

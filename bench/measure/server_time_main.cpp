@@ -228,7 +228,7 @@ class Ours : public Side {
   static std::string name_of(std::size_t name) { return "measured-" + std::to_string(name); }
   [[nodiscard]] Request asking(const AttemptId& client, bool wait) const {
     return [this, client, wait](std::size_t i, std::string& out) {
-      requests_.acquire(out, {.void_after = no_end}, request_of(attempt_of(client, i), i, wait),
+      requests_.acquire(out, {.deadline = no_end}, request_of(attempt_of(client, i), i, wait),
                         wait);
     };
   }

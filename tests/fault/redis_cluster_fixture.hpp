@@ -7,6 +7,7 @@
 #include "fault/party.hpp"
 #include "redis/lock_key.hpp"
 #include "support/redis_cluster.hpp"
+#include "support/redis_fields.hpp"
 
 #include <gtest/gtest.h>
 

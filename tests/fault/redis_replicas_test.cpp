@@ -3,6 +3,7 @@
 // no second holder; without it the page says what is lost, and that is so. Method: a pair under
 // sentinels, whose replica is stopped or cut off, and whose master is killed.
 #include "fault/redis_sentinel_fixture.hpp"
+#include "support/redis_fields.hpp"
 
 #include <iterator>
 #include <set>

@@ -6,6 +6,7 @@
 // cannot be made to fail here.
 #include <mortise/redis.hpp>
 
+#include "support/redis_fields.hpp"
 #include "support/redis_talk.hpp"
 #include "support/shortage.hpp"
 
@@ -32,7 +33,8 @@ bool grant_is_nobodys(RedisTalk& talk, const std::string& url, ShortageRound rou
   const auto first = user.take(user.name("first"));
   const auto wanted = user.ask(user.name("wanted"));
   user.host.lose_answers();
-  if (talk.command({"HGET", "mortise:{" + user.name("wanted") + "}", test::stored_field("owner")})
+  if (talk.command({"HGET", "mortise:{" + user.name("wanted") + "}",
+                    mortise::test::stored_field("owner")})
           .is_nil()) {
     user.fail("nothing is granted");
   }

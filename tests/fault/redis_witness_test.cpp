@@ -12,6 +12,7 @@
 #include "redis/witness.hpp"
 #include "support/one_shot_host.hpp"
 #include "support/proxy.hpp"
+#include "support/redis_fields.hpp"
 #include "support/redis_server.hpp"
 #include "support/shortage_program.hpp"
 

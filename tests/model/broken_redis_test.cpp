@@ -6,6 +6,7 @@
 #include "model/broken_scenes.hpp"
 #include "redis/lock_key.hpp"
 #include "support/eventually.hpp"
+#include "support/redis_fields.hpp"
 #include "support/redis_server.hpp"
 
 #include <gtest/gtest.h>

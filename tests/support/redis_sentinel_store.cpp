@@ -4,6 +4,7 @@
 #include <mortise/redis.hpp>
 
 #include "redis/lock_key.hpp"
+#include "support/redis_fields.hpp"
 #include "support/redis_sentinels.hpp"
 #include "support/redis_store.hpp"
 
@@ -22,7 +23,8 @@ class RedisSentinelStore final : public Store {
     servers_[0].talk().expect_ok({"DEL", redis::lock_key("mortise:", name)});
   }
   void take_key_away(const std::string& key) override {
-    servers_[0].talk().expect_ok({"HDEL", redis::redis_key("mortise:", key, Mode::once), "ms"});
+    servers_[0].talk().expect_ok(
+        {"HDEL", redis::redis_key("mortise:", key, Mode::once), test::stored_field("lease")});
   }
 
  private:

@@ -8,6 +8,7 @@
 #include "support/certificates.hpp"
 #include "support/contract_network.hpp"
 #include "support/redis_cluster.hpp"
+#include "support/redis_fields.hpp"
 
 #include <cstdlib>
 #include <fstream>
@@ -35,7 +36,8 @@ class RedisStore final : public NetworkStore {
     server_.talk().expect_ok({"DEL", redis::lock_key("mortise:", name)});
   }
   void take_key_away(const std::string& key) override {
-    server_.talk().expect_ok({"HDEL", redis::redis_key("mortise:", key, Mode::once), "ms"});
+    server_.talk().expect_ok(
+        {"HDEL", redis::redis_key("mortise:", key, Mode::once), test::stored_field("lease")});
   }
   [[nodiscard]] std::size_t waiters() const override {
     test::RedisTalk talk = server_.talk();
@@ -96,7 +98,8 @@ class ClusterStore final : public Store {
     talk_of(name).expect_ok({"DEL", key_of(name)});
   }
   void take_key_away(const std::string& key) override {
-    talk_of(key).expect_ok({"HDEL", redis::redis_key("mortise:", key, Mode::once), "ms"});
+    talk_of(key).expect_ok(
+        {"HDEL", redis::redis_key("mortise:", key, Mode::once), test::stored_field("lease")});
   }
 
  private:

@@ -6,6 +6,7 @@
 #include "redis/scripts.hpp"
 #include "simulation/redis/quiet_site.hpp"
 #include "simulation/redis/redis_server.hpp"
+#include "support/redis_fields.hpp"
 
 #include <gmock/gmock.h>
 

@@ -40,7 +40,7 @@ void RedisAdministrators::runs(const redis::ScriptRun& run) {
   const auto found = one_shots_.find(&from->process());
   if (found == one_shots_.end()) return;
   OneShot& one_shot = found->second;
-  if (run.script == "redis/force_release" && run.answer.starts_with("freed ")) {
+  if (run.script == "redis/force_release" && run.answer.starts_with("released ")) {
     look_at_end(one_shot, run);
   }
   if (!luck_.chance(one_shot.loses)) return;

@@ -197,7 +197,7 @@ void RedisJudges::look_at_free(const redis::ScriptRun& run) {
   if (!fair_ || verdict_ || run.keys.empty() || run.keys[0].ends_with('!')) return;
   const auto request = RedisRequest::in(run);
   const bool releases =
-      run.script == "redis/release" && !request && run.answer.starts_with("freed ");
+      run.script == "redis/release" && !request && run.answer.starts_with("released ");
   const bool leaves = run.script == "redis/cancel" && run.answer.starts_with("busy ");
   const bool waits = run.script == "redis/acquire" && request && request->queued();
   if (!releases && !leaves && !waits) return;
@@ -272,7 +272,7 @@ void RedisJudges::look_at_turns(const redis::ScriptRun& run, const Attempts& pus
     }
     if (seen.holds.size() >= most) return;
   }
-  const bool frees = run.script == "redis/release" && run.answer.starts_with("freed ");
+  const bool frees = run.script == "redis/release" && run.answer.starts_with("released ");
   const bool leaves = run.script == "redis/cancel" && run.answer.starts_with("busy ");
   const bool looks = (asks && request->queued()) || frees || leaves;
   const bool all_looked_at = seen.waiting < static_cast<std::uint64_t>(looks_of_a_script);
@@ -295,7 +295,7 @@ void RedisJudges::look_at_turns(const redis::ScriptRun& run, const Attempts& pus
 // Of whoever holds Redisson's channel tells an unlock by force, and it is nobody for whom a lock is
 // kept when it is released. A subscription may overtake one release, but not several.
 void RedisJudges::look_at_kept(const redis::ScriptRun& run) {
-  const bool frees = run.script == "redis/release" && run.answer.starts_with("freed ");
+  const bool frees = run.script == "redis/release" && run.answer.starts_with("released ");
   if (run.keys.size() != 2 || !frees || RedisRequest::in(run) || verdict_) return;
   const Connection* const from = room_.network.find(run.connection);
   const auto& all = server_.listeners("redisson_lock__channel:{" + std::string(run.keys[1]) + "}");

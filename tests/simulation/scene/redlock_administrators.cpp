@@ -109,7 +109,7 @@ void RedlockAdministrators::runs(redis::RedisModel& server, const redis::ScriptR
       if (each == &server && asks_who(run)) last = std::max(last, hold.step);
     }
   }
-  if (run.answer.starts_with("freed ")) ends(call, server, run.arguments[0]);
+  if (run.answer.starts_with("released ")) ends(call, server, run.arguments[0]);
   if (!luck_.chance(call.loses)) return;
   room_.world.after(on_its_way, [this, id = run.connection] {
     if (Connection* const connection = room_.network.find(id)) connection->cut(true);

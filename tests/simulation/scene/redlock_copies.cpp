@@ -26,7 +26,7 @@ std::string RedlockCopies::look(const Host& server, const redis::ScriptRun& run)
   const std::string attempt = std::string(run.keys[0]).append(" ").append(words[0]);
   const std::pair vote(&server, attempt);
   if (words.size() < arguments_of_a_take) {
-    if (!run.answer.starts_with("freed ")) return {};
+    if (!run.answer.starts_with("released ")) return {};
     const auto found = votes_.find(vote);
     if (found == votes_.end()) return {};
     const std::uint64_t step = integer_in(words[2]);
