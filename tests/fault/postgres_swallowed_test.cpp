@@ -33,7 +33,7 @@ class PostgresSwallowedLong : public PostgresTest {
     Lock held = mine.make_lock("held");
     held.lock();
     TimedCrowd crowd(mine, crowd_of_threads, {});
-    ASSERT_TRUE(eventually([&] { return crowd.is_served(); }));
+    ASSERT_TRUE(eventually([&] { return crowd.is_served(); }, 1min));
     swallow(held);
     crowd.expect_service();
     EXPECT_TRUE(eventually([&] { return crowd.is_served(); }, is_well_within));

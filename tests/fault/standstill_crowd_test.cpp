@@ -5,6 +5,7 @@
 #include "fault/timed_crowd.hpp"
 #include "model/process.hpp"
 #include "support/contract_process.hpp"
+#include "support/own_time.hpp"
 
 #include <algorithm>
 #include <array>
@@ -53,6 +54,7 @@ MORTISE_TEST(StandstillLong, DelaysNoTimedCallOfSixHundredThreads) {
   std::array<std::optional<model::Process>, crowds> processes;
   for (std::size_t i = 0; i < crowds; ++i) {
     processes[i] = model::Process::fork_child([&] {
+      test::count_servers_of_parent();
       Crowd& reports = all->each[i];
       Client mine = client(lease);
       TimedCrowd crowd(mine, threads_of_each, server().hold(lease), i * threads_of_each);

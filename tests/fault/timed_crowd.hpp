@@ -5,14 +5,13 @@
 #include <mortise/mortise.hpp>
 
 #include "support/eventually.hpp"
+#include "support/own_time.hpp"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
-#include <mutex>
+#include <iterator>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -20,15 +19,13 @@
 
 namespace mortise::fault {
 
-/// Each thread has a name of its own, and makes about one call per second.
-///
-/// Other threads wait as long on a condition that never comes. If such a wait ends late, the
-/// machine was busy, and a call that returned at the same time may be this late.
+/// Each thread has a name of its own. One more thread notes how long the threads have waited for a
+/// processor: a call may be this late, as for `own_duration_of()`.
 class TimedCrowd {
  public:
   using Clock = std::chrono::steady_clock;
-  static constexpr std::chrono::milliseconds wait{300};
-  static constexpr std::chrono::milliseconds pause{700};
+  static constexpr std::chrono::milliseconds wait{1'000};
+  static constexpr std::chrono::milliseconds pause{1'000};
 
   /// @param client outlives it
   /// @param first the number of the first name
@@ -39,11 +36,10 @@ class TimedCrowd {
       threads_.emplace_back(
           [this, i, lock = std::move(lock)]() mutable { call(callers_[i], lock); });
     }
-    for (Returns& each : bare_) {
-      threads_.emplace_back([this, &each] {
-        while (!ends_.is_set()) wait_bare(each);
-      });
-    }
+    threads_.emplace_back([this] {
+      constexpr std::chrono::milliseconds often{200};
+      while (!ends_.wait(often)) look_at_machine();
+    });
   }
   TimedCrowd(const TimedCrowd&) = delete;
   TimedCrowd& operator=(const TimedCrowd&) = delete;
@@ -59,10 +55,12 @@ class TimedCrowd {
                        [](const Caller& each) { return each.is_served.load(); });
   }
   void end() {
+    if (ends_.is_set()) return;
     ends_.set();
     for (std::thread& each : threads_) {
       if (each.joinable()) each.join();
     }
+    look_at_machine();
   }
 
   // After `end()`.
@@ -77,7 +75,7 @@ class TimedCrowd {
     std::chrono::nanoseconds latest{0};
     for (const Caller& each : callers_) {
       for (const Return& one : each.returns) {
-        if (one.late > latest) latest = std::max(latest, one.late - lateness_of_machine(one));
+        if (one.late > latest) latest = std::max(latest, one.late - machine_waited(one));
       }
     }
     return latest;
@@ -96,9 +94,12 @@ class TimedCrowd {
     Clock::time_point due;
     std::chrono::nanoseconds late;
   };
-  using Returns = std::vector<Return>;
+  struct Look {
+    Clock::time_point at;
+    test::Waits waits;
+  };
   struct Caller {
-    Returns returns{};
+    std::vector<Return> returns{};
     std::atomic<bool> is_served{false};
   };
 
@@ -113,30 +114,23 @@ class TimedCrowd {
       lock.unlock(error);
     }
   }
-  static void wait_bare(Returns& returns) {
-    std::mutex mutex;
-    std::condition_variable never_comes;
-    std::unique_lock lock(mutex);
-    const Clock::time_point due = Clock::now() + wait;
-    never_comes.wait_until(lock, due, [] { return false; });
-    returns.push_back({due, Clock::now() - due});
+  void look_at_machine() {
+    const Clock::time_point now = Clock::now();
+    looks_.push_back({now, test::waits_for_processors()});
   }
-  /// @return how late the latest of the bare waits was that ended while the call was late.
-  [[nodiscard]] std::chrono::nanoseconds lateness_of_machine(const Return& call) const {
-    std::chrono::nanoseconds latest{0};
-    for (const Returns& each : bare_) {
-      for (const Return& bare : each) {
-        const bool at_same_time =
-            bare.due <= call.due + call.late && bare.due + bare.late >= call.due;
-        if (at_same_time) latest = std::max(latest, bare.late);
-      }
-    }
-    return latest;
+  /// @return how long the machine has made the process and its servers wait, while the call was
+  /// late.
+  [[nodiscard]] std::chrono::nanoseconds machine_waited(const Return& call) const {
+    const auto behind = [](Clock::time_point at, const Look& look) { return at < look.at; };
+    const auto first = std::upper_bound(looks_.begin(), looks_.end(), call.due, behind);
+    const auto last = std::upper_bound(first, looks_.end(), call.due + call.late, behind);
+    if (first == looks_.begin() || last == looks_.end()) return {};
+    return test::waited_between(std::prev(first)->waits, last->waits);
   }
 
   test::Signal ends_;
   std::vector<Caller> callers_;
-  std::array<Returns, 40> bare_{};
+  std::vector<Look> looks_;
   std::vector<std::thread> threads_;
 };
 
