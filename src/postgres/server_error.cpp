@@ -96,19 +96,19 @@ ServerError of_pooler(const PqError& error, std::string text) {
   return {.kind = found->kind, .failure = {found->code, std::move(text)}};
 }
 
-/// What libpq says of bytes that no PostgreSQL server sends. It has no state for them, and says so
-/// in the language of the process: in another one, the server counts as unavailable.
-constexpr std::array<std::string_view, 3> words_for_nonsense{
+/// libpq's messages about bytes that no PostgreSQL server sends. They have no state, and libpq
+/// translates them: in another language, the server counts as unavailable.
+constexpr std::array<std::string_view, 3> messages_of_nonsense{
     "expected authentication request from server",
     "received invalid response to SSL negotiation",
     "lost synchronization with server",
 };
 
 bool is_nonsense(const PqError& error) {
-  return error.state.empty() && std::any_of(words_for_nonsense.begin(), words_for_nonsense.end(),
-                                            [&](std::string_view words) {
-                                              return error.words.find(words) != std::string::npos;
-                                            });
+  return error.state.empty() &&
+         std::any_of(
+             messages_of_nonsense.begin(), messages_of_nonsense.end(),
+             [&](std::string_view words) { return error.words.find(words) != std::string::npos; });
 }
 
 /// What the server makes of the settings that a connection begins with (`options`, say).

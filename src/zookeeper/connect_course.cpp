@@ -39,11 +39,17 @@ void ConnectCourse::wait(Instant until) noexcept {
 }
 
 void ConnectCourse::urge(Instant now) noexcept {
-  if (state_ == State::waiting) limit_ = now;
+  if (state_ == State::waiting) limit_ = std::max(now, std::min(limit_, soonest_));
+}
+
+void ConnectCourse::failed(Instant now) noexcept {
+  if (failing_.tries++ == 0) failing_.since = now;
 }
 
 void ConnectCourse::pause(Instant now) noexcept {
-  wait(now + remote::backoff(failures_, random_.unit(), servers_));
+  soonest_ = now;
+  if (failing_.tries > 0) soonest_ += remote::pause_of_new_request(now - failing_.since);
+  wait(now + remote::backoff(failing_.tries, random_.unit(), servers_));
 }
 
 void ConnectCourse::came_up(milliseconds timeout) noexcept {
@@ -55,7 +61,7 @@ void ConnectCourse::came_up(milliseconds timeout) noexcept {
 
 void ConnectCourse::answered() noexcept {
   is_answered_ = true;
-  failures_ = 0;
+  failing_.tries = 0;
 }
 
 void ConnectCourse::turned_away(Instant now) noexcept {
@@ -64,12 +70,12 @@ void ConnectCourse::turned_away(Instant now) noexcept {
 }
 
 void ConnectCourse::not_connected(Instant now) noexcept {
-  ++failures_;
-  failures_ % servers_ == 0 ? pause(now) : wait(now);
+  failed(now);
+  failing_.tries % servers_ == 0 ? pause(now) : wait(now);
 }
 
 void ConnectCourse::not_found(Instant now) noexcept {
-  ++failures_;
+  failed(now);
   pause(now);
 }
 
@@ -77,13 +83,14 @@ void ConnectCourse::lost(Instant now) noexcept {
   // A server that greets, answers nothing and hangs up is not to be connected to without a pause.
   // (By TLS both may be read at once: the connection was never seen up then.)
   const bool was_good = is_answered_ || now - asked_ >= remote::longest_pause;
-  failures_ = was_good ? 0 : failures_ + 1;
+  if (was_good) failing_.tries = 0;
+  if (!was_good) failed(now);
   down_since_ = now;
   pause(now);
 }
 
 void ConnectCourse::over(Instant now) noexcept {
-  ++failures_;
+  failed(now);
   down_since_ = never;
   is_turned_away_ = hides_seen_ = false;
   pause(now);

@@ -38,7 +38,7 @@ class ConnectCourse {
   void connect(Instant now) noexcept;
   /// Nothing is tried until then.
   void wait(Instant until) noexcept;
-  /// Does not wait: a new caller is not charged for the tries that failed before.
+  /// Waits less, for a new caller: see `remote::pause_of_new_request()`.
   void urge(Instant now) noexcept;
   /// Stays as it is, whatever happens.
   void stop() noexcept { state_ = State::idle; }
@@ -68,20 +68,27 @@ class ConnectCourse {
   /// @return true if the hosts are looked up again before the next try: after a whole round of
   /// servers their names may mean others.
   [[nodiscard]] bool looks_up_again() const noexcept {
-    return failures_ != 0 && failures_ % servers_ == 0;
+    return failing_.tries != 0 && failing_.tries % servers_ == 0;
   }
 
  private:
+  /// Since a request was answered.
+  struct Failing {
+    std::size_t tries = 0;  ///< in a row
+    Instant since{};
+  };
+  void failed(Instant now) noexcept;
   void pause(Instant now) noexcept;
 
   State state_ = State::idle;
   Instant limit_ = never;
+  Instant soonest_{};  // of `waiting`: when to try again for a new caller
   Instant asked_{};
   Instant down_since_ = never;  // this session had no connection since then
   bool is_turned_away_ = false;
   bool hides_seen_ = false;
   bool is_answered_ = false;  // a request, on the present connection
-  std::size_t failures_ = 0;  // in a row
+  Failing failing_{};
   std::size_t servers_ = 1;
   std::chrono::milliseconds timeout_;
   base::SplitMix random_;

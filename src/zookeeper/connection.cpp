@@ -245,6 +245,9 @@ Failure Connection::failure() const {
     case ETIMEDOUT:
       return failure_of(settings_, Errc::unavailable,
                         connects ? "no connection in time" : "no answer in time");
+    case EPROTO:
+      return failure_of(settings_, Errc::protocol,
+                        "the server sent an invalid reply; check host and port");
     default: break;
   }
   return failure_of(settings_, base::errc_of(wire.error()),

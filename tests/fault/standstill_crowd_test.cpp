@@ -24,7 +24,7 @@ constexpr std::size_t threads_of_each = 200;
 constexpr auto stands_still = 20s;
 constexpr std::chrono::milliseconds latest_return{100};
 
-/// What one process reports.
+/// The report of one process.
 struct Crowd {
   std::atomic<bool> is_served{false};
   std::atomic<std::int64_t> calls{0};

@@ -101,6 +101,17 @@ TEST_F(ZooKeeperConnectCourse, AnUrgentCallerDoesNotWait) {
   EXPECT_EQ(course_.limit(), at(2'006ms)) << "it tries already";
 }
 
+// Or callers that try again and again would connect all the time.
+TEST_F(ZooKeeperConnectCourse, UrgentCallersAreWorthTwoTriesPerSecondAfterTenSeconds) {
+  for (int i = 0; i < 12; ++i) course_.not_found(at(0ms));
+  course_.not_found(at(2'000ms));
+  course_.urge(at(2'001ms));
+  EXPECT_EQ(course_.limit(), at(2'100ms)) << "a twentieth of the time";
+  course_.not_found(at(20'000ms));
+  course_.urge(at(20'000ms));
+  EXPECT_EQ(course_.limit(), at(20'500ms));
+}
+
 TEST_F(ZooKeeperConnectCourse, HidesWhatItHasSeenOnceItsSessionMustBeOver) {
   come_up(0ms);
   course_.lost(at(0ms));
