@@ -3,13 +3,17 @@
 // of the thread that reads fails; the one behind it in the next round, until there is none. In each
 // round a repeated request is answered, no freed hold is reported as lost, and no hold stays
 // without an owner. Exit status: 0 = all that; 77 = allocations cannot be made to fail here.
-#include "fault/own_server_store.hpp"
+#include <mortise/remote/backend.hpp>
+
+#include "fault/like_lines.hpp"
 #include "support/shortage.hpp"
 
 #include <cstdio>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The ground of the fault tests on a store of mortise::remote: the server of
-// examples/own_server_store behind a proxy, clients of it, and protocols that differ from that of
-// the example in one member.
+// examples/own_server_store behind a proxy, and clients of it.
 #pragma once
 
 #include <mortise/mortise.hpp>
@@ -21,9 +20,7 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 namespace mortise::fault {
 
