@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "zookeeper/calls.hpp"
 
+#include "base/one_by_one.hpp"
+
 namespace mortise::zookeeper {
 
 void Calls::add(Request request, Answer answer, bool is_in_sync) {
@@ -34,11 +36,13 @@ void Calls::drain(Code code) {
   left_ = added_;
   under_way_ = 0;
   silent_since_ = never;
+  base::OneByOne each_of;  // a call without an answer would wait for ever
   while (!calls_.empty()) {
     const Call call = std::move(calls_.begin()->second);
     calls_.erase(calls_.begin());
-    call.tell({.code = code});
+    each_of([&] { call.tell({.code = code}); });
   }
+  each_of.finish();
 }
 
 }  // namespace mortise::zookeeper

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "zookeeper/session.hpp"
 
+#include "base/one_by_one.hpp"
+
 #include <poll.h>
 
 #include <algorithm>
@@ -114,8 +116,10 @@ void Session::came_up() {
 
 void Session::went_down() {
   life_.disconnected();
-  calls_.drain(Code::unknown);
-  owner_.session_down(*this);
+  base::OneByOne each_of;  // without memory the owner has to know it as well
+  each_of([&] { calls_.drain(Code::unknown); });
+  each_of([&] { owner_.session_down(*this); });
+  each_of.finish();
 }
 
 void Session::ended(const Failure& why, bool at_server) {
@@ -123,9 +127,11 @@ void Session::ended(const Failure& why, bool at_server) {
   life_.over();
   leaders_clock_.forget();
   calls_.forget_servers();
-  calls_.drain(Code::ended);
+  base::OneByOne each_of;  // as above
+  each_of([&] { calls_.drain(Code::ended); });
   watches_.clear();
-  owner_.session_over(*this, why, at_server);
+  each_of([&] { owner_.session_over(*this, why, at_server); });
+  each_of.finish();
 }
 
 }  // namespace mortise::zookeeper

@@ -59,21 +59,20 @@ int Wire::open_socket(int family, int type, int protocol) noexcept {
 }
 
 ssize_t Wire::send_bytes(const void* bytes, std::size_t size) noexcept {
-  // It would close its socket, and report neither that nor what becomes of its requests. So it
-  // learns of the end when it reads.
-  if (has_ended() && is_in_use()) return static_cast<ssize_t>(size);
-  if (has_ended()) {
+  if (has_ended() && !is_in_use()) {
     errno = error() != 0 ? error() : EPIPE;
     return -1;
   }
   try {
-    out_.append(static_cast<const char*>(bytes), size);
-    note_sent_frames();
+    if (!has_ended()) {
+      out_.append(static_cast<const char*>(bytes), size);
+      note_sent_frames();
+    }
   } catch (const std::exception&) {
     fail(ENOMEM);
-    errno = ENOMEM;
-    return -1;
   }
+  // After a failure it would close its socket, and report neither that nor what becomes of its
+  // requests. So it learns of the end when it reads.
   return static_cast<ssize_t>(size);
 }
 
