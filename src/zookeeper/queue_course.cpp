@@ -118,20 +118,23 @@ void QueueCourse::wait_behind(const Place& place) {
   if (is_watching() && predecessor == predecessor_) return holder().ask();
   predecessor_ = std::move(predecessor);
   set_watching(false);
-  const auto looked = [this](const Reply& reply) { watching(reply); };
+  const auto looked = [this, node = predecessor_](const Reply& reply) { watching(node, reply); };
   if (!ask({Ask::get_and_watch, predecessor_}, looked)) return;
   // The session knows it from now on: the last other watcher that leaves must not end the watch.
   session().watches().add(predecessor_, shared_from_this());
 }
 
-void QueueCourse::watching(const Reply& reply) {
+void QueueCourse::watching(const std::string& node, const Reply& reply) {
   // An earlier attempt that has left may have had a watch of the same node. Its event came before
   // this reply, and did not end the watch of this request.
-  Watches& watches = session().watches();
   if (reply.code == Code::ok) {
-    watches.add(predecessor_, shared_from_this());
+    session().watches().add(node, shared_from_this());
   } else {
-    watches.remove(predecessor_, *this);
+    session().watches().remove(node, *this);
+  }
+  if (is_leaving() || node != predecessor_) {
+    if (reply.code == Code::ok) session().unwatch(node, *this);
+    return drive();
   }
   if (reply.code == Code::no_node) return predecessor_gone();
   if (reply.code == Code::denied) return fail(parts().failure_of(reply, predecessor_));

@@ -43,7 +43,7 @@ class QueueCourse : public Course {
 
  private:
   void predecessor_gone();
-  void watching(const Reply& reply);
+  void watching(const std::string& node, const Reply& reply);
   void check_own();
 
   std::string predecessor_{};  // path
