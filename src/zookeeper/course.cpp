@@ -63,13 +63,14 @@ void CourseState::look_soon() {
   }
 }
 
-void CourseState::answered(Code code) {
-  // The server reports nothing more of a request that it has refused, so the attempt looks again.
-  if (!is_answer(code)) {
-    const std::chrono::nanoseconds part_of_session = session_.timeout() / 6;
-    parts_.look_by(parts_.now() +
-                   std::min<std::chrono::nanoseconds>(after_a_refusal, part_of_session));
-  }
+// The server reports nothing more of a request that it has refused, so the attempt asks again by
+// time. Without a pause it would do so in each round trip.
+void CourseState::look_later(Code code) {
+  const Instant again = parts_.now() + pause_of_refused(session_);
+  code == Code::not_done ? pause(std::max(again_, again)) : parts_.look_by(again);
+}
+
+void CourseState::answered() {
   if (phase_ == Phase::over || is_asking() || !std::exchange(has_changed_, false)) return;
   if (!is_held() && session_.up()) look();
 }

@@ -103,12 +103,16 @@ class CourseState : public std::enable_shared_from_this<CourseState>, public Wat
   /// @return false: there is no connection
   template <class Heed>
   bool ask(Request request, Heed heed, bool even_if_over = false) {
-    return count(session_.ask(std::move(request), answer(std::move(heed), even_if_over)));
+    const bool is_asked = session_.ask(std::move(request), answer(std::move(heed), even_if_over));
+    if (is_asked) ++under_way_;
+    return is_asked;
   }
   /// The same, with data that the leader has by now.
   template <class Heed>
   bool ask_in_sync(Request request, Heed heed) {
-    return count(session_.ask_in_sync(std::move(request), answer(std::move(heed), false)));
+    const bool is_asked = session_.ask_in_sync(std::move(request), answer(std::move(heed), false));
+    if (is_asked) ++under_way_;
+    return is_asked;
   }
   [[nodiscard]] bool is_asking() const noexcept { return under_way_ > 0; }
   /// The server refused a request of it, and did nothing.
@@ -131,15 +135,13 @@ class CourseState : public std::enable_shared_from_this<CourseState>, public Wat
   [[nodiscard]] Calls::Answer answer(Heed heed, bool even_if_over) {
     return [self = shared_from_this(), heed = std::move(heed), even_if_over](const Reply& reply) {
       --self->under_way_;
+      if (!is_answer(reply.code)) self->look_later(reply.code);
       if (self->phase_ != Phase::over || even_if_over) heed(reply);
-      self->answered(reply.code);
+      self->answered();
     };
   }
-  bool count(bool is_sent) noexcept {
-    if (is_sent) ++under_way_;
-    return is_sent;
-  }
-  void answered(Code code);
+  void look_later(Code code);
+  void answered();
 
   Parts& parts_;
   const Claim claim_;

@@ -30,8 +30,10 @@ void LateNodes::add(Session& session, const std::string& queue, const std::strin
 void LateNodes::look(Instant now) {
   for (Node& node : nodes_) {
     if (now < node.again || !node.session->up()) continue;
-    const auto listed = [this, session = node.session, queue = node.queue](const Reply& reply) {
+    const auto listed = [this, session = node.session, queue = node.queue,
+                         prefix = node.prefix](const Reply& reply) {
       if (reply.code == Code::ok) sweep(*session, queue, *reply.children);
+      if (reply.code == Code::not_done) look_again(*session, prefix);
     };
     node.session->ask_in_sync({Ask::list, node.queue}, listed);
     ++node.looks;
@@ -53,8 +55,15 @@ void LateNodes::sweep(Session& session, const std::string& queue, const Children
 void LateNodes::remove(Session& session, const std::string& node, const std::string& prefix) {
   session.ask({Ask::remove, node}, [this, &session, node, prefix](const Reply& reply) {
     if (reply.code == Code::ok || reply.code == Code::no_node) drop(prefix);
+    if (reply.code == Code::not_done) look_again(session, prefix);
     if (reply.code == Code::denied) session.give_up(undeletable(node, reply));
   });
+}
+
+void LateNodes::look_again(const Session& session, const std::string& prefix) {
+  for (Node& node : nodes_) {
+    if (node.prefix == prefix) node.again = parts_.now() + pause_of_refused(session);
+  }
 }
 
 void LateNodes::drop(const std::string& prefix) {

@@ -46,6 +46,8 @@ class LateNodes {
     int looks = 0;
   };
   void drop(const std::string& prefix);
+  /// The server refused a request for it.
+  void look_again(const Session& session, const std::string& prefix);
 
   Parts& parts_;
   std::vector<Node> nodes_;

@@ -57,6 +57,11 @@ void Parts::ask_for_time(Session& session, bool precisely) const {
   session.ask({Ask::set, keys_path(settings.root)}, {});
 }
 
+std::chrono::nanoseconds pause_of_refused(const Session& session) {
+  constexpr int parts_of_session = 6;
+  return std::min<std::chrono::nanoseconds>(after_a_refusal, session.timeout() / parts_of_session);
+}
+
 Holder holder_of(const Reply& reply, std::string_view node, std::size_t waiters) {
   const std::string_view name = node.substr(node.rfind('/') + 1);
   const auto standing = Standing::of(name);

@@ -83,6 +83,8 @@ struct Parts {
 
 /// The longest time until a request is repeated that the server refused.
 inline constexpr std::chrono::milliseconds after_a_refusal{500};
+/// @return that time in a session, which may be a short one.
+[[nodiscard]] std::chrono::nanoseconds pause_of_refused(const Session& session);
 
 /// The data that Curator's `Revoker` writes into a node whose holder has to let go.
 inline constexpr std::string_view revoked = "__REVOKE__";
