@@ -78,8 +78,8 @@ TEST_P(PostgresFarServerLong, HasALockHeldForManyLeasesAndNoConnectionIsLost) {
   lock.unlock();  // the caller does not wait for so late an answer
   EXPECT_TRUE(eventually([&] { return !is_held("a"); }));
   EXPECT_EQ(record->count(Record::Kind::lost), 0U);
-  // A second one may come beside the first.
-  EXPECT_EQ(proxy.counts().accepted, proxy.connections()) << "one was taken for a broken one";
+  // A second one may come beside the first, for a call that is repeated. It goes when it is idle.
+  EXPECT_LE(proxy.counts().accepted, 2U) << "one was taken for a broken one";
 }
 
 INSTANTIATE_TEST_SUITE_P(Far, PostgresFarServerLong,
