@@ -45,9 +45,9 @@ TEST_F(RedisListings, TellsNothingOfOthersKeys) {
   for (Lock* const each : {&a, &b, &c}) ASSERT_TRUE(each->try_lock());
   talk.expect_ok({"SET", "mortise:{string}", "x"});
   talk.expect_ok({"LPUSH", "mortise:{list}", "x"});
-  talk.expect_ok({"HSET", "mortise:{hash}", "1", "x", "2", "y"});
-  talk.expect_ok({"HSET", "mortise:{numbers}", "2", "9000000000000"});
-  talk.expect_ok({"HSET", "mortise:{{}}", "1", "x"});
+  talk.expect_ok({"HSET", "mortise:{hash}", "o", "x", "l", "y"});
+  talk.expect_ok({"HSET", "mortise:{numbers}", "l", "9000000000000"});
+  talk.expect_ok({"HSET", "mortise:{{}}", "o", "x"});
   talk.expect_ok({"SET", "mortise:inbox:x", "x"});
   talk.expect_ok({"SET", "{a}", "x"});
   talk.expect_ok({"SELECT", "2"});
@@ -143,8 +143,8 @@ TEST_F(RedisListings, KeepsTheServerForAMomentAPage) {
   Client mine = client();
   server().talk().expect_ok(
       {"EVAL",
-       "for i = 1, 20000 do redis.call('HSET', 'mortise:{n' .. i .. '}', '1', 'a', "
-       "'2', '1', '3', '1', '4', 'b') end return 'OK'",
+       "for i = 1, 20000 do redis.call('HSET', 'mortise:{n' .. i .. '}', 'o', 'a', "
+       "'l', '1', 'g', '1', 'n', 'b') end return 'OK'",
        "0"});
   RedisTalk talk = server().talk();
   const auto busy = [&] {

@@ -154,7 +154,7 @@ TEST_F(RedisMissingRights, ACheckLeavesNothingWithoutTheRightToRemoveIt) {
   EXPECT_TRUE(eventually([&] { return keys().empty(); })) << "a second later";
   for (const std::string right : {"hdel", "pttl"}) {
     server().talk().expect_ok({"ACL", "SETUSER", "default", "-" + right});
-    server().talk().expect_ok({"HSET", key("mortise.check"), "1", "another client"});
+    server().talk().expect_ok({"HSET", key("mortise.check"), "o", "another client"});
     server().talk().expect_ok({"PEXPIRE", key("mortise.check"), "60000"});
     EXPECT_EQ(failure_of([&] { mine.check(3s); }).code, Errc::denied);
     server().talk().expect_ok({"ACL", "SETUSER", "default", "+" + right});

@@ -9,12 +9,12 @@
 
 namespace mortise::test {
 
-/// @return the name under which Redis has a field: a number for those that each held lock has.
+/// @return the name under which Redis has a field: a letter for those that each held lock has.
 [[nodiscard]] inline std::string stored_field(std::string_view name) {
-  constexpr auto numbers = std::to_array<std::pair<std::string_view, std::string_view>>(
-      {{"owner", "1"}, {"lease", "2"}, {"grant", "3"}, {"label", "4"}});
-  for (const auto& [each, number] : numbers) {
-    if (each == name) return std::string(number);
+  constexpr auto letters = std::to_array<std::pair<std::string_view, std::string_view>>(
+      {{"owner", "o"}, {"lease", "l"}, {"grant", "g"}, {"label", "n"}});
+  for (const auto& [each, letter] : letters) {
+    if (each == name) return std::string(letter);
   }
   return std::string(name);
 }

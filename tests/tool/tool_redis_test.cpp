@@ -45,8 +45,8 @@ class ToolRedis : public ToolTest {
     static_cast<void>(server().talk().expect_ok(
         {"EVAL",
          "for _, key in ipairs(redis.call('KEYS', '*')) do "
-         "  local label = redis.call('TYPE', key).ok == 'hash' and redis.call('HGET', key, '4') "
-         "  if label == ARGV[1] then redis.call('HSET', key, '4', ARGV[2]) end "
+         "  local label = redis.call('TYPE', key).ok == 'hash' and redis.call('HGET', key, 'n') "
+         "  if label == ARGV[1] then redis.call('HSET', key, 'n', ARGV[2]) end "
          "end "
          "return 1",
          "0", old, label}));
