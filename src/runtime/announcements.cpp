@@ -5,7 +5,11 @@ namespace mortise::runtime {
 
 // A call that is woken looks at the token, so the token comes first.
 LossTask::~LossTask() {
-  lost = std::stop_source(std::nostopstate);
+  {
+    // Not an assignment: libstdc++ 12 then counts the old source as if it were still there.
+    std::stop_source over(std::nostopstate);
+    over.swap(lost);
+  }
   wake_calls();
 }
 
