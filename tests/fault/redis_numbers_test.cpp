@@ -199,7 +199,7 @@ TEST_F(RedisNumbers, DoNotMoveTheEndOfARenewedLease) {
     ASSERT_EQ(acquire('a', {.lease = 24 * hour}), "granted");
     set("grant", std::to_string(its));
     const RedisAnswer answer =
-        call(redis::scripts::renew, {"3600000", "1", attempt('a'), hold().number, "40000"});
+        call(redis::scripts::renew, {"", attempt('a'), hold().number, "40000", "3640000"});
     ASSERT_EQ(answer.items.at(2).integer, 1);
     expect_lease(answer, 40'000);
   }

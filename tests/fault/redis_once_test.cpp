@@ -403,7 +403,7 @@ TEST_F(RedisOnce, IsRunForItsLeaseWhenTheClockSteppedBack) {
     EXPECT_GT(number(), last);
     expect_lease(begun, 30'000);
     const RedisAnswer renewed =
-        call(redis::scripts::renew, {"3600000", "1", attempt('b'), hold().number, "40000"});
+        call(redis::scripts::renew, {"", attempt('b'), hold().number, "40000", "3640000"});
     ASSERT_EQ(renewed.items.at(2).integer, 1);
     expect_lease(renewed, 40'000);
     lapse();

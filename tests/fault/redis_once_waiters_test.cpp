@@ -105,10 +105,10 @@ TEST_F(RedisOnceWaiters, KeepTheirPlacesWhileTheirQueueIsOnItsWay) {
     const Held its = hold();
     EXPECT_TRUE(server()
                     .talk()
-                    .command(words_of(redis::scripts::once::cancel, {attempt('z'), "a"}))
+                    .command(words_of(redis::scripts::once::cancel, {attempt('z'), "importing"}))
                     .is_error());
     RedisTalk::Command words = conclude_words(its, 'F', "no");
-    words[6] = "a";
+    words[6] = "importing";
     EXPECT_EQ(call(redis::scripts::once::conclude, words).items.at(0).text, "released");
     EXPECT_EQ(begin('e', {.importing = true}).kind, Kind::resharding);
     EXPECT_EQ(get("has_waiters"), "1");

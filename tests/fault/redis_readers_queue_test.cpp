@@ -144,13 +144,13 @@ TEST_F(RedisReadersQueue, ASuccessorThatReadsIsAnswered) {
     const RedisAnswer answer = call(redis::scripts::release, words);
     return word_of(answer) + " " + word_of(answer.items.at(2));
   };
-  EXPECT_EQ(release_to(hold(), 'a'), "freed granted");
+  EXPECT_EQ(release_to(hold(), 'a'), "released granted");
   EXPECT_EQ(hear(hears), said('G', 'b'));
   EXPECT_FALSE(hears.receive(100ms)) << "told twice";
   EXPECT_GT(end_of('a'), 0);
   EXPECT_GT(end_of('b'), 0);
   ASSERT_EQ(acquire('y'), "queued");
-  EXPECT_EQ(release_to(hold_of('b'), 'c'), "freed queued");
+  EXPECT_EQ(release_to(hold_of('b'), 'c'), "released queued");
 }
 
 // One script takes so long for 256, and all others wait.

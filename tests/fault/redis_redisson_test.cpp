@@ -293,15 +293,15 @@ TEST_F(RedisRedisson, IsAllThatIsTouchedAtThatName) {
 TEST_F(RedisRedisson, AStrangersKeyCostsItsOwnHoldOnly) {
   RedisTalk talk = server().talk();
   RedisTalk::Command both{
-      "EVAL", std::string(redis::scripts::renew.text), "4", key("x"), "x", key("y"), "y", "3600000",
-      "2"};
+      "EVAL",    std::string(redis::scripts::renew.text), "4", key("x"), "x", key("y"), "y",
+      "redisson"};
   for (const char* const name : {"x", "y"}) {
     RedisTalk::Command words{"EVAL", std::string(redis::scripts::acquire.text), "2", key(name),
                              name};
     const RedisTalk::Command rest = asking(attempt('b'), {.keyed = true}, 'x');
     words.insert(words.end(), rest.begin(), rest.end());
     ASSERT_EQ(word_of(talk.expect_ok(words)), "granted");
-    both.insert(both.end(), {attempt('b'), hold_of(name).number, "30000"});
+    both.insert(both.end(), {attempt('b'), hold_of(name).number, "30000", "3630000"});
   }
   const auto renew_both = [&] {
     const RedisAnswer answer = talk.expect_ok(both);
