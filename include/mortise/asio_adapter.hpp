@@ -162,6 +162,7 @@ auto async(Pending<Result> pending, const net::any_io_executor& executor, Token&
                                                             token, std::move(pending));
 }
 
+#if MORTISE_ASIO_HAS_CO_AWAIT
 /// Drives a client of `Drive::program`: calls `Client::poll()` whenever the client has work. Ends
 /// when the client is closed. Run it with `co_spawn(io, drive(client), detached)`.
 /// @param client must outlive the coroutine
@@ -184,6 +185,7 @@ inline net::awaitable<void> drive(Client& client) {
   while (client.poll() > 0) {
   }
 }
+#endif
 
 }  // namespace mortise::MORTISE_ASIO_ADAPTER
 

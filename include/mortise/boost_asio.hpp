@@ -43,11 +43,17 @@ inline boost::system::error_code net_error_of(const std::error_code& error) noex
 #define MORTISE_ASIO ::boost::asio
 #define MORTISE_ASIO_ERROR boost::system::error_code
 #define MORTISE_ASIO_HAS_SLOTS (BOOST_ASIO_VERSION >= 101900)
+#ifdef BOOST_ASIO_HAS_CO_AWAIT
+#define MORTISE_ASIO_HAS_CO_AWAIT 1
+#else
+#define MORTISE_ASIO_HAS_CO_AWAIT 0
+#endif
 #define MORTISE_ASIO_ADAPTER boost_asio_adapter
 #include <mortise/asio_adapter.hpp>
 #undef MORTISE_ASIO
 #undef MORTISE_ASIO_ERROR
 #undef MORTISE_ASIO_HAS_SLOTS
+#undef MORTISE_ASIO_HAS_CO_AWAIT
 #undef MORTISE_ASIO_ADAPTER
 
 #endif
