@@ -16,12 +16,17 @@
 
 namespace mortise::boost_asio_adapter {
 
+// The base class of Boost has a protected or non-virtual destructor, and no category is destroyed
+// through a pointer to it.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wnon-virtual-dtor"
 /// The errors of Mortise, for programs that compare codes of Boost.System.
 class ErrorCategory final : public boost::system::error_category {
  public:
   const char* name() const noexcept override { return mortise::error_category().name(); }
   std::string message(int value) const override { return mortise::error_category().message(value); }
 };
+#pragma GCC diagnostic pop
 
 inline const boost::system::error_category& error_category() noexcept {
   static const ErrorCategory category;
