@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Goal: the requests of a session leave in order, at most 512 are under way, each is answered once,
+// Goal: the requests of a session leave in order, at most 4,096 are under way, each is answered once,
 // and a server counts as silent from the moment when the first of them left. Method: known orders
 // of requests and replies; the time is given.
 #include "unit/zookeeper_time.hpp"
@@ -77,8 +77,8 @@ TEST_F(ZooKeeperCalls, LeaveInOrderAndAreAnsweredOnce) {
   EXPECT_FALSE(calls_.take(numbers_.front(), {.code = Code::ok})) << "answered already";
 }
 
-TEST_F(ZooKeeperCalls, AtMost512AreUnderWayAndTheRestWaitInOrder) {
-  for (int i = 0; i < 600; ++i) ask(std::to_string(i));
+TEST_F(ZooKeeperCalls, AtMost4096AreUnderWayAndTheRestWaitInOrder) {
+  for (int i = 0; i < 4'200; ++i) ask(std::to_string(i));
   leave(at(0ms));
   ASSERT_EQ(sent_.size(), Calls::most_under_way);
   leave(at(1ms));
@@ -87,12 +87,12 @@ TEST_F(ZooKeeperCalls, AtMost512AreUnderWayAndTheRestWaitInOrder) {
   reply();
   leave(at(9ms));
   ASSERT_EQ(sent_.size(), Calls::most_under_way + 2);
-  EXPECT_EQ(sent_.back(), "513");
-  while (replies_ < 513) reply();
+  EXPECT_EQ(sent_.back(), "4097");
+  while (replies_ < 4'097) reply();
   EXPECT_EQ(reply().asked, at(9ms)) << "its time counts from when it left";
   leave(at(10ms));
-  EXPECT_EQ(sent_.size(), 600U);
-  EXPECT_EQ(sent_.back(), "599");
+  EXPECT_EQ(sent_.size(), 4'200U);
+  EXPECT_EQ(sent_.back(), "4199");
 }
 
 TEST_F(ZooKeeperCalls, TheServerIsSilentFromWhenARequestLeft) {
