@@ -88,6 +88,7 @@ void Connection::mark_broken(const Failure& why) noexcept {
 }
 
 void Connection::abandon(const Failure& why) noexcept {
+  link_.lead_elsewhere();
   if (pipeline_.mark_broken(why, true)) user_.changed(*this);
 }
 

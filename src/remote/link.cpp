@@ -12,13 +12,14 @@ namespace mortise::remote {
 bool Link::want(bool now) noexcept {
   // Not by the limit of this state, which may be that of a try under way: whoever comes meanwhile
   // would end it, and begin anew what was nearly done.
-  if (now) at_once_.store(true);
+  Urgency none = Urgency::none;
+  if (now) urgency_.compare_exchange_strong(none, Urgency::new_request);
   const bool news = !wanted_.exchange(true);
   return (news || now) && state() == State::idle;
 }
 
 void Link::begin(Instant now) noexcept {
-  at_once_.store(false);
+  urgency_.store(Urgency::none);
   set_limit(now + connect_time);
 }
 
@@ -61,10 +62,14 @@ void Link::drop(Instant now) noexcept {
     const bool good = of_use_ || now - up_since_ >= longest_pause;
     failing_.useless = good ? 0 : failing_.useless + 1;
   }
+  if (urgency_.load() == Urgency::elsewhere) failing_ = {};
   const std::size_t failures = std::max(failing_.tries, failing_.useless);
-  if (failures == 0 || failing_.since == Instant{}) failing_.since = now;
-  soonest_.store((now + pause_of_new_request(now - failing_.since)).time_since_epoch().count());
-  set_limit(now + backoff(failures, random_.unit()));
+  // The first failure of a row: time in which nobody wanted it is no failure.
+  if (failures <= 1) failing_.since = now;
+  const Instant limit = now + backoff(failures, random_.unit());
+  const Instant soonest = std::min(limit, now + pause_of_new_request(now - failing_.since));
+  soonest_.store(soonest.time_since_epoch().count());
+  set_limit(limit);
   state_.store(State::idle);
   broken_.store(false);
   suspect_.store(false);

@@ -34,6 +34,8 @@ class Link {
   /// for the back-off to pass
   /// @return whether it is due earlier: whoever polls has to be told
   [[nodiscard]] bool want(bool now) noexcept;
+  /// Its next try leads to another server, for which the failures so far do not count.
+  void lead_elsewhere() noexcept { urgency_.store(Urgency::elsewhere); }
   /// It is to be looked at soon, although nobody awaits a reply: it may be broken.
   void suspect() noexcept { suspect_.store(true); }
   /// It is of no use any more, or not going to be, and to be dropped by the reader's role.
@@ -57,7 +59,7 @@ class Link {
   [[nodiscard]] Instant due(OfCalls of_calls) const {
     const State state = state_.load();
     if (state == State::idle && !wanted_.load()) return never;
-    if (state == State::idle && at_once_.load()) return soonest();
+    if (state == State::idle) return next_try();
     if (state != State::idle && is_broken()) return Instant{};
     if (state != State::up) return limit();
     if (is_suspect()) return Instant{};
@@ -73,7 +75,7 @@ class Link {
 
   /// @return whether a try has to begin now.
   [[nodiscard]] bool is_to_begin(Instant now) const noexcept {
-    return state() == State::idle && is_wanted() && (at_once_.load() ? soonest() : limit()) <= now;
+    return state() == State::idle && is_wanted() && next_try() <= now;
   }
   /// A try begins.
   void begin(Instant now) noexcept;
@@ -122,14 +124,19 @@ class Link {
     Instant since{};
   };
   [[nodiscard]] Instant limit() const noexcept { return Instant(Instant::duration(limit_.load())); }
-  [[nodiscard]] Instant soonest() const noexcept {
-    return Instant(Instant::duration(soonest_.load()));
+  /// Whose pause counts in `idle`.
+  enum class Urgency : std::uint8_t { none, new_request, elsewhere };
+  [[nodiscard]] Instant next_try() const noexcept {
+    const Urgency urgency = urgency_.load();
+    if (urgency == Urgency::elsewhere) return Instant{};
+    if (urgency == Urgency::new_request) return Instant(Instant::duration(soonest_.load()));
+    return limit();
   }
   void set_limit(Instant limit) noexcept { limit_.store(limit.time_since_epoch().count()); }
 
   std::atomic<State> state_{State::idle};
   std::atomic<bool> wanted_{false};
-  std::atomic<bool> at_once_{false};  // a new request wants it
+  std::atomic<Urgency> urgency_{Urgency::none};
   std::atomic<bool> suspect_{false};
   std::atomic<bool> broken_{false};
   std::atomic<Instant::rep> limit_{0};    // of this state; of `idle`: when to try again

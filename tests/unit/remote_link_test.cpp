@@ -237,6 +237,46 @@ TEST_F(RemoteLink, NewRequestsAreWorthTwoTriesPerSecondAfterTenSeconds) {
   EXPECT_TRUE(link_.is_to_begin(now_)) << "the connection was of use";
 }
 
+TEST_F(RemoteLink, AnIdleTimeIsNoFailure) {
+  come_up();
+  link_.is_welcome();
+  link_.made_sense();
+  link_.drop(now_);
+  now_ += 600s;  // nobody wants it
+  fail();
+  static_cast<void>(link_.want(true));
+  EXPECT_TRUE(link_.is_to_begin(now_));
+}
+
+TEST_F(RemoteLink, ANewRequestNeverWaitsLongerThanARepeatedOne) {
+  for (int i = 0; i < 4; ++i) {
+    fail();
+    now_ += 2s;
+  }
+  static_cast<void>(link_.want(false));
+  const Instant repeated = due();
+  static_cast<void>(link_.want(true));
+  EXPECT_LE(due(), repeated);
+}
+
+TEST_F(RemoteLink, AnotherServerIsConnectedToWithoutAPause) {
+  for (int i = 0; i < 20; ++i) {
+    fail();
+    now_ += 1s;
+  }
+  come_up();
+  link_.lead_elsewhere();
+  link_.mark_broken();
+  link_.drop(now_);
+  EXPECT_TRUE(link_.want(true));
+  EXPECT_TRUE(link_.is_to_begin(now_));
+  link_.begin(now_);
+  link_.enter(State::connecting);
+  link_.drop(now_);
+  EXPECT_TRUE(link_.want(true));
+  EXPECT_TRUE(link_.is_to_begin(now_)) << "its first failure";
+}
+
 TEST_F(RemoteLink, ThatWasLeftInPeaceIsTriedAtOnce) {
   static_cast<void>(link_.want(false));
   come_up();
