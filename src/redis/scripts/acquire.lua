@@ -3,15 +3,17 @@
 -- once per second, after a message, and when the lease of the holder ends. Safe to repeat: the same attempt gets the
 -- same hold, or its position in the queue.
 --
--- A request that arrives after its deadline changes nothing, because no client reads its reply any more.
--- src/redis/README.md explains why a late copy of an attempt that ended costs at most about a second of the name.
+-- A request that arrives after its deadline changes nothing, because no client reads its reply any more. Before that, a
+-- late copy of an attempt that ended may take the lock. Its client finds that hold and releases it, usually within
+-- about a second: see src/redis/README.md.
 --
 -- KEYS  1 the lock    2 the same lock as Redisson keeps it (only with interop=redisson)
 -- ARGV  1 attempt    2 deadline of this request: a moment of the server's clock, in us    3 lease in ms
---       4 time to live of the key in ms: the lease, and the time for which the last grant number is remembered
+--       4 time to live of the key in ms: the lease plus the time for which the last grant number is remembered
 --       5 label    6 words with one space between two:
 --         - w = own the lock, x = the same with Redisson's key, r = read it, or have a permit
---         - fair = first come first served, unfair = a newcomer may overtake waiters, redisson = fair next to Redisson
+--         - fair = first come first served, unfair = a newcomer may overtake waiters, redisson = as fair, but Redisson
+--           may be quicker (no script tests for this word)
 --         - wait = join the queue if the lock is not free, try = do not
 --         - importing = the slot of the lock is on its way to this server (only in a cluster), listening = its client
 --           subscribes to Redisson's channel; or no word
@@ -22,14 +24,15 @@
 --         'busy', or 'resharding' (it could not be queued, because keys of the lock are at another server of a
 --         cluster). See part/holder.lua
 --
--- The first lines handle what is frequent, without a look at the other keys: a free lock, a failed try, and the first
--- waiter of a lock without readers.
+-- The first lines handle what is frequent: a free lock and a failed try, without a look at the other keys, and the
+-- first waiter of a lock without readers.
 local call, key = redis.call, KEYS[1]
 local me, deadline, my_lease, ttl, my_label, flags, own_hold, permits = unpack(ARGV)
 -- include: fields.lua
 local time = call('TIME')
 local now = time[1] * 1000000 + time[2]
 if now > deadline + 0 then return {'too_late', now} end
+-- tries: exactly these words. If the lock is held, the last lines answer every other try, such as an unfair one.
 local tries = flags == 'w fair try'
 local f = tries and call('HMGET', key, OWNER, LEASE, GRANT, 'readers_until', LABEL) or
   call('HMGET', key, OWNER, LEASE, GRANT, 'readers_until')

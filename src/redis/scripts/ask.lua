@@ -25,8 +25,9 @@ for i, key in ipairs(KEYS) do
   local readers_end = tonumber(f[4] or 0)
   local held_until = math.max(f[1] and f[2] and f[2] + f[1] * 1000 or 0, readers_end)
   answer[i + 2] = 0
-  -- The first waiter asks by itself when the lease ends, and a reader that waits first ('r' is byte 114) while others
-  -- read. If the first waiter has not asked for 3 s, each waiter behind it asks by itself.
+  -- The first waiter asks by itself from 1.1 s before the lease ends. A reader that is the first waiter while others
+  -- read always asks by itself ('r' is byte 114). If the first waiter has not asked for 3 s, each waiter behind it asks
+  -- by itself. So does each waiter once the lease is over.
   if stored[1] and stored[2] and now - string.match(stored[2], '^%-?%d+') <= 3000000 and
     held_until > now + (leads and 1100000 or 0) and (not leads or readers_end <= now or string.byte(first) ~= 114) then
     call('PEXPIRE', queue, '10000') -- is never refused. Then Redis accepts the next write even without memory

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Its client gives an attempt up: the attempt leaves the queue. If it holds the lock already, the reply is that hold.
+-- Its client gives an attempt up: the attempt leaves the queue, and a free lock goes to the next waiter. If the attempt
+-- has the lock already, the reply is that hold, which stays. A queue at another server of a cluster is left as it is.
 -- Safe to repeat.
 --
 -- KEYS  as of acquire.lua    ARGV  1 attempt    2 time to live of the key in ms if a waiter gets the lock for 2 s
@@ -19,8 +20,8 @@ if readers_until then
   redis.pcall('HDEL', waiters, its_attempt)
   if not queue_elsewhere and type(removed) == 'number' then waiter_count = waiter_count - removed end
 end
--- Only the first waiter subscribes to Redisson's channel, and learns when a reservation ends. The next waiter must do
--- so now.
+-- Of the waiters only the first one subscribes to Redisson's channel, and learns when a reservation ends. The next
+-- waiter must do so now.
 local notify_only = was_first and (redisson_owner or is_reserved)
 local me, mode, my_lease, my_label, order, waits, own_hold, permits -- none: no attempt asks
 -- include: take.lua

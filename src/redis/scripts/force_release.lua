@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
 -- Ends a hold for an administrator, and gives the lock to the next waiter. It ends only the hold that queue.lua named,
--- so a repeated request or a late copy changes nothing. It raises the grant number (the fencing token counts it), so a
--- store that has seen the larger token refuses writes of the old holder. It sends a message to the old holder: 'T', or
--- 'S' to a reader. It can also end a hold of Redisson.
+-- so a repeated request or a late copy changes nothing. It raises the grant number (the fencing token is made of it),
+-- so a store that has seen the larger token refuses writes of the old holder. It sends a message to the old holder:
+-- 'T', or 'S' to a reader. It can also end a hold of Redisson, whose holder gets no message.
 --
 -- KEYS  as of acquire.lua
 -- ARGV  1 the grant number of the hold. A hold of Redisson has none: '-<largest grant number> <owner>'

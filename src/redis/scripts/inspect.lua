@@ -17,7 +17,8 @@ if ARGV[1] == 'write' then
     {'ZREM', side, '-'}}) do
     local reply = redis.pcall(unpack(command))
     if type(reply) == 'table' and reply.err then
-      -- The field of a refused HDEL goes with its key. The key of a client has a time to live, and keeps it.
+      -- If HDEL is refused, the field stays. A key that this script made has no time to live, so it gets one of 1 s.
+      -- The key of a client has one, and keeps it.
       if command[1] == 'HDEL' and redis.pcall('PTTL', key) == -1 then redis.pcall('PEXPIRE', key, '1000') end
       call(unpack(command)) -- once more, uncaught: the text of a caught error depends on the server's version
     end

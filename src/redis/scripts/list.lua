@@ -42,6 +42,7 @@ repeat
       bytes = bytes + #key
     end
   end
+  -- If the page is too long, the script looks again from the same cursor, at a quarter of the keys.
   looks = math.floor(looks / 4)
 until bytes <= 131072 or looks < 1 -- the client refuses a reply of twice as much
 if replica then return redis.error_reply('READONLY a replica lists no names') end

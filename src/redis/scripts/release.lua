@@ -1,7 +1,9 @@
 -- SPDX-License-Identifier: MIT
 -- Ends exactly one hold, and gives the lock to the first living waiter. If no client waits, the successor (the next
--- attempt of the same client) takes the lock; otherwise the successor waits. Safe to repeat: until the next grant the
--- answer to a repeated release is the same, or 'released_before'.
+-- attempt of the same client) takes the lock; otherwise the successor waits. With `unfair` the successor takes the lock
+-- before the waiters at 15 of 16 releases. If those releases have no successor, the first waiter only gets a message to
+-- ask. With Redisson the lock may be reserved: see part/unfair.lua. Safe to repeat: until the next grant the answer to
+-- a repeated release is the same, or 'released_before'.
 --
 -- KEYS  as of acquire.lua
 -- ARGV  1 attempt that holds the lock    2 number of its grant    3 time to live of the key in ms if a waiter gets the
@@ -9,9 +11,10 @@
 --       there, or listening = Redis may still count the client as a subscriber of Redisson's channel
 --       5 to 12 of the successor, as 1 to 8 of acquire.lua; none = no successor
 -- @return {outcome, now}: 'released', 'released_before' = an earlier request did it, 'expired' = its lease was over,
---         'not_held' = not its hold. If no client came after this hold, the script does not look at the time: the
---         answer is {'released'} without `now`, even if the lease is over, which the client sees by its own clock.
---         With a successor, its answer follows as one item: see acquire.lua
+--         'not_held' = not its hold. If no client reads or waits, and there is no successor and no KEYS 2, the script
+--         does not look at the time: the answer is {'released'} without `now`, even if the lease is over, which the
+--         client sees by its own clock. With a successor, its answer follows as one item: see acquire.lua. Or an error
+--         if it may be the hold of a reader, and the readers are at another server of a cluster: the client asks again
 local call, key, redisson_key = redis.call, KEYS[1], KEYS[2]
 local holder, its_grant, ttl, flags = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local me, deadline, my_lease, my_ttl, my_label, my_flags, own_hold, permits = unpack(ARGV, 5)
@@ -57,6 +60,7 @@ local owner_label = me and call('HGET', key, LABEL)
 local order, state = string.match(flags, '^(%l+) ?(%l*)$')
 local importing = state == 'importing'
 -- include: open.lua
+-- hands_over: this script ends the hold of an owner whose lease was not over. The lines of take.lua run in any case.
 local hands_over, notify_only = false, false
 if is_holder and not redisson_owner then
   outcome = is_owned and 'released' or f[2] and 'expired' or 'released_before'

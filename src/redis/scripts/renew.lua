@@ -31,7 +31,8 @@ for i = 1, #keys / keys_per_lock do
     end
     if code == 1 then
       -- PEXPIRE first: Redis never refuses it, and then accepts the next write even without memory. A key may have to
-      -- live for longer if it is not a lock without readers ('}' is byte 125), or if its number is ahead of the clock.
+      -- live for longer than this ttl if clients read or wait, if its number is ahead of the clock, or if it is a
+      -- semaphore or a key of `Once`: only the key of a lock ends with '}', byte 125.
       if f[4] or held_us < 0 or string.byte(key, -1) ~= 125 then
         ttl = string.format('%.0f', math.max(ttl + 0, call('PTTL', key)))
       end

@@ -19,7 +19,9 @@
 --       9 the grant number of the conclusion that a message D named; '' = none
 --       10 how long the number is remembered, in ms
 -- @return {'granted', now, grant number, left in us, run}, {'too_late', now},
---         {'recorded', now, state, run, number, held, fingerprint, bytes}: then the attempt is not queued, or
+--         {'recorded', now, state, run, number, held, fingerprint, result}: the outcome; or the key has another
+--         fingerprint, then `result` is '' and `held` is 1 if the key is run now. With the outcome `held` is 0, even if
+--         the key is run again. The attempt is not queued. Or
 --         {'queued', now, left in us, first, number, waiters, label}, or {'busy', ...} or {'resharding', ...} with
 --         the same items. 'resharding': it could not be queued, see part/key_waiters.lua
 local call, key = redis.call, KEYS[1]

@@ -1,13 +1,13 @@
 -- SPDX-License-Identifier: MIT
 -- Its client gives an attempt up: the attempt leaves the queue, and the next waiter has its turn. If the attempt runs
--- the key, the request came too late. Safe to repeat.
+-- the key, the reply is that run, which goes on. Safe to repeat.
 --
 -- KEYS  1 the key
 -- ARGV  1 attempt    2 importing = the slot of the key is on its way to this server
---       3 if the attempt is decided, the grant number of the run that its client got; '0' = none. '' = not decided
--- @return {'granted', now, grant number, left in us, run}, even if the client did not get that run and its lease is
---         over; or {'busy', now, left in us (0 = the key is free), 0, number, waiters, label}; or an error if the queue
---         is at another server of a cluster
+--       3 '' = the client may still accept a run. Otherwise the grant number of the run that it accepted; '0' = none
+-- @return {'granted', now, grant number, left in us, run} if the attempt runs the key, or if it began a run that its
+--         client did not accept, even if that lease is over; or {'busy', now, left in us (0 = the key is free), 0,
+--         number, waiters, label}; or an error if the queue is at another server of a cluster
 local call, key = redis.call, KEYS[1]
 -- include: fields.lua
 local time = call('TIME')
@@ -18,6 +18,7 @@ local owner, lease, grant, label, run, forget_at, concluded, outcome_grant, undo
 local its_attempt, ends, first, queue_elsewhere, my_member = ARGV[1], lease and grant + lease * 1000, nil, nil, ''
 local waiter_count, importing = 0, ARGV[2] == 'importing'
 local held = ends and ends > now
+-- is_unknown: the attempt is decided, and its client accepted another run or none.
 local is_unknown = lease and ARGV[3] and ARGV[3] ~= '' and ARGV[3] ~= grant
 if owner == its_attempt and (held or is_unknown) then
   return {'granted', now, grant + 0, math.max(ends - now, 1), run + 0}

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
--- Ends one run: writes its outcome, unless the run is given back, and frees the key. It does so for exactly that hold,
--- and only while its lease lasts. Then the waiters get their messages. Safe to repeat until the next grant.
+-- Ends one run: writes its outcome, unless the run is given back or undone, and frees the key. It does so for exactly
+-- that hold, and only while its lease lasts (U: also later). Then the waiters get their messages. Safe to repeat until
+-- the next grant.
 --
 -- If memory is short, Redis refuses the first write, which has the outcome. So the run does not end without it.
 --
@@ -8,12 +9,13 @@
 -- ARGV  1 attempt    2 grant number of the run
 --       3 Y succeeded, F failed, '' = given back without an outcome, U = undone: the client did not get this run,
 --         because the request was executed late. The record is then as it was before the run, with the outcome that
---         stood
+--         stood. But if the key was pending before the run, the record is kept for as long as that run asked for
 --       4 how long the outcome is kept, in ms    5 the result or the reason
 --       6 how long the number is remembered, in ms    7 importing = the slot of the key is on its way to this server
 --       8 '1' = the same request may run the key again after a success
--- @return {outcome, now}: 'released' (even if an earlier copy did it), 'released_before' = it was released without this
---         outcome, 'expired' = its lease was over, 'not_held' = it does not have the key
+-- @return {outcome, now}: 'released' (Y or F: even if an earlier copy did it), 'released_before' = it was released
+--         without this outcome, or this repeats '' or U, 'expired' = its lease was over, 'not_held' = it does not have
+--         the key
 local call, key, letter = redis.call, KEYS[1], ARGV[3]
 -- include: fields.lua
 local time = call('TIME')

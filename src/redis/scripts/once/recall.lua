@@ -4,8 +4,9 @@
 --
 -- KEYS  1 the key
 -- ARGV  1 the grant number (fifth item) in the reply to that look; '' = it only looks
--- @return {'recorded', now, state, run, number, held, fingerprint, bytes}, as it was found. The state is 'absent',
---         'pending', 'succeeded' or 'failed'. If the number is another one, or the key is held, nothing is forgotten
+-- @return {'recorded', now, state, run, number, held, fingerprint, result}, as it was found, whether it is forgotten
+--         now or not. The state is 'absent', 'pending', 'succeeded' or 'failed'. If the number is another one, or the
+--         key is held, nothing is forgotten
 local call, key = redis.call, KEYS[1]
 -- include: fields.lua
 local time = call('TIME')

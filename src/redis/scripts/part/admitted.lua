@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
--- Writes into the hash which readers and waiters the lock has now, after grants. Removes readers whose lease is over,
--- 64 at a time.
+-- After new readers it writes into the hash until when clients read (readers_until) and the largest number (max_grant,
+-- or GRANT if no attempt owns the lock), and removes readers whose lease is over, 64 at a time. If no client reads or
+-- waits any more, it removes readers_until and max_grant.
 --
 -- Before: all of hand_over.lua; new_readers_end: when the last lease of a new reader ends; 0 = there is no new reader.
 if new_readers_end > 0 then

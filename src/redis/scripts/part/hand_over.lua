@@ -8,7 +8,7 @@
 --
 -- Before: all of take.lua. After: is_owned, lease_ends, reader_count, max_grant, owner, grant, owner_label as they are
 -- now; my_grant: the number of the hold that `me` got; removed: how many waiters left the queue; saw_all: the script
--- has looked at every waiter.
+-- has looked at every waiter that is at this server; examined: how many it removed or passed over.
 local examined, skipped, removed, admitted, new_readers_end = 0, 0, 0, 0, 0
 local more = 0 -- how many waiters to fetch after the next one
 local me_first = my_member and not is_reserved and (overtakes or (waiter_count == 0 and not is_owned))

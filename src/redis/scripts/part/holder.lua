@@ -3,10 +3,11 @@
 --
 -- Before: key, now, grant, owner_label, lease_ends, is_owned, reader_count, readers_end, readers_elsewhere,
 -- redisson_owner, is_reserved.
--- After: left (us until the lease ends; 0 = free), held_grant (the number of the hold; 0 = a hold of Redisson, which
--- has none), held_label, held_mode ('w' = an owner, 'r' = readers).
--- Seven items end an answer, after its word and `now`: left; '1' = the attempt leads the queue, or its client asks
--- again at once; held_grant; how many wait; held_label; held_mode; max_grant. The answer about an owner may end after
+-- After: left (us until the lease ends; 0 = free), held_grant (the number of the hold; 0 = free, or a hold of Redisson,
+-- which has none), held_label ('redisson' with left 0 = free, and reserved for Redisson), held_mode ('w' = an owner,
+-- 'r' = readers).
+-- Seven items end an answer, after its word and `now`: left; 1 = the attempt leads the queue, or its client asks again
+-- at once, else 0; held_grant; how many wait; held_label; held_mode; max_grant. The answer about an owner may end after
 -- held_label: then the mode is 'w', and `max_grant` is held_grant.
 local left, held_mode, held_grant, held_label = 0, 'w', 0, ''
 if redisson_owner then

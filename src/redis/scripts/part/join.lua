@@ -2,7 +2,8 @@
 -- Puts an attempt at the end of the queue, or renews its position there. If the server refuses the first write, the
 -- script that includes this ends with that error.
 --
--- `queue` is a sorted set of the waiters by the time of their arrival. The hash `waiters` has for each attempt
+-- `queue` is a sorted set of the waiters by the time of their arrival. A member is the mode (w, x or r) and the
+-- attempt. The hash `waiters` has for each attempt
 -- "<time of its last request in us> <lease in ms> <label>".
 --
 -- Before: call, key, now, clock, max_grant, readers_until, ttl, queue, waiters, waiter_count; me, my_lease, my_label;

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Reads a lock as it is now. Its hash has the fields of fields.lua, and these, each only while it is needed:
+-- Reads a lock as it is now. Its hash has the fields of fields.lua, and these. The first two are removed when no client
+-- needs them. The others stay as long as the hash:
 -- - readers_until: when the last lease of a reader ends, in us; 0 = no client reads. It is there while clients read or
 --   wait. Without it a script need not look at the keys of readers and waiters
 -- - max_grant: the largest grant number, if a reader beside the owner has got a larger one than GRANT

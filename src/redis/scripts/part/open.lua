@@ -4,13 +4,15 @@
 -- In a cluster the slot of a lock may be on its way to another server, key by key. Then a key that is not here may be
 -- there, or nowhere. The server that the slot leaves refuses the command. The server that it comes to (`importing`)
 -- finds nothing. If `queue` or `waiters` is not here (`queue_elsewhere`), the lock counts as one without waiters. If
--- the readers are not here (`readers_elsewhere`), it is held until `readers_until`. If the hash is not here, there were
--- no other keys at the other server either.
+-- the readers are not here (`readers_elsewhere`), it is held until `readers_until`. If the hash is not here, it is
+-- nowhere: the server that the slot leaves sends on a request only if it does not have the hash. Without the hash the
+-- other keys do not count.
 --
 -- Before: call, key, redisson_key, now, clock, owner, grant, readers_until, lease_ends, max_grant, is_owned, importing.
--- After: the same as they count (a hold of Redisson is owned, by an owner without a name), and
+-- After: the same variables, but a hold of Redisson counts as owned by the owner '', and a hold whose Redisson key is
+--   lost counts as over. Besides
 --   readers_end: when the last lease of a reader ends; 0 = no client reads
---   waiter_count, reader_count, reader_limit (any number unless it is a semaphore)
+--   waiter_count, reader_count, reader_limit (math.huge unless it is a semaphore; its permits are readers)
 --   max_grant: the largest number that was granted, see look.lua
 --   redisson_owner: the thread of Redisson that holds the lock. is_reserved: the lock is free, and reserved for
 --     Redisson, until the time in the field `reserved_until`. redisson_listener: the attempt that subscribes to
@@ -39,6 +41,7 @@ if readers_end > now then
     readers_elsewhere = tonumber(latest[2] or 0) < readers_end or call('PTTL', reader_info) == -2
   end
   if readers_elsewhere then
+    -- The number is unknown. No permit is free, and no attempt can own the lock.
     reader_count = math.min(reader_limit, 1000000)
   elseif not latest.err then
     reader_count = call('ZCOUNT', readers, '(' .. clock, '+inf')

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Renews Redisson's key of a hold. A hold for which that key was written ends with it. For another hold the key is
--- written now.
+-- Renews Redisson's key of a hold. A hold for which that key was written ends with it. Another hold ends only if
+-- another client has that key now; if there is no such key, the script writes it.
 --
 -- Before: call, key, redisson_key, me, its_grant, lease, ttl. After: code: 0 = the hold is over.
 local has_field = redis.pcall('HEXISTS', redisson_key, 'mortise:' .. me)

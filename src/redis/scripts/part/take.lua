@@ -50,8 +50,8 @@ elseif my_member then
   -- 'resharding': the attempt has no place in the queue. Its client asks again soon.
   if waits == 'wait' and word == 'busy' or queue_elsewhere and word == 'queued' then word = 'resharding' end
   -- include: holder.lua
-  -- One script looks at 64 waiters at most. If it has removed some of them, the next script gets further, so the client
-  -- asks again at once.
+  -- One script looks at 64 waiters without success at most. If it has removed some of them, the next script gets
+  -- further, so the client asks again at once.
   local again = examined >= 64 and removed > 0
   answer = {word, now, left, (rank == 0 or again) and 1 or 0, held_grant, waiter_count, held_label, held_mode,
     max_grant}

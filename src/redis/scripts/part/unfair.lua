@@ -14,6 +14,8 @@ elseif redisson_key then
   -- release. (With 4 ms in place of 1.5 ms, Redisson's share of holds of 1 ms was three times that of Mortise.)
   local receivers = redis.pcall('PUBLISH', 'redisson_lock__channel:{' .. redisson_key .. '}', '0')
   receivers = type(receivers) == 'number' and receivers or 0
+  -- Above, the first waiter gets the lock at each sixteenth release. Here it gets the lock at the fifteen others,
+  -- unless the lock is reserved.
   notify_only = waiter_count > 0 and call('HINCRBY', key, 'releases', '1') % 16 == 0
   -- Not counted: the first waiter of Mortise, and the client that releases the lock.
   if waiter_count > 0 and redisson_listener and call('HEXISTS', waiters, redisson_listener) == 1 then
