@@ -64,7 +64,7 @@ void Link::drop(Instant now) noexcept {
   }
   if (urgency_.load() == Urgency::elsewhere) failing_ = {};
   const std::size_t failures = std::max(failing_.tries, failing_.useless);
-  // The first failure of a row: time in which nobody wanted it is no failure.
+  // The first failure of a row: the idle time before it does not count.
   if (failures <= 1) failing_.since = now;
   const Instant limit = now + backoff(failures, random_.unit());
   const Instant soonest = std::min(limit, now + pause_of_new_request(now - failing_.since));

@@ -242,7 +242,7 @@ TEST_F(RemoteLink, AnIdleTimeIsNoFailure) {
   link_.is_welcome();
   link_.made_sense();
   link_.drop(now_);
-  now_ += 600s;  // nobody wants it
+  now_ += 600s;  // no request comes
   fail();
   static_cast<void>(link_.want(true));
   EXPECT_TRUE(link_.is_to_begin(now_));
