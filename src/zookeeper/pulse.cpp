@@ -50,7 +50,7 @@ void Pulse::beat(Instant now) {
   const bool reads = base::mutant("zookeeper.read_renews");
   is_under_way_ = session_.ask(
       {reads ? Ask::exists : Ask::sync, parts_.settings.root},
-      [this, reads](const Reply& reply) { reads ? written(nullptr, {}, reply) : synced(reply); });
+      [=, this](const Reply& reply) { reads ? written(nullptr, {}, reply) : synced(reply); });
 }
 
 void Pulse::synced(const Reply& reply) {
