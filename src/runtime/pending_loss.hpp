@@ -2,6 +2,9 @@
 // One call of `Guard::lost_async()`: ends when the hold is lost, or unlocked.
 #pragma once
 
+#include <mortise/mode.hpp>
+#include <mortise/owner.hpp>
+
 #include "runtime/pending_call.hpp"
 
 #include <atomic>
