@@ -2,6 +2,7 @@
 #include "zookeeper/late_nodes.hpp"
 
 #include "base/mutant.hpp"
+#include "zookeeper/lock_path.hpp"
 #include "zookeeper/session.hpp"
 
 #include <algorithm>

@@ -2,6 +2,7 @@
 #include "zookeeper/parts.hpp"
 
 #include "core/figures.hpp"
+#include "zookeeper/lock_path.hpp"
 #include "zookeeper/session.hpp"
 
 #include <charconv>
