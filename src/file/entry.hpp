@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What one client knows of one name, of a lock, a semaphore or a key: the file, the holds, the
+// The state of one client for one name of a lock, a semaphore or a key: the file, the holds, the
 // attempts that wait. Decides; completes nothing, so that no caller's code runs under its mutex.
 #pragma once
 

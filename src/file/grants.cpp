@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a grant writes into the file, and which number it has.
+// A grant: the bytes that it writes into the file, and its number.
 #include "file/grants.hpp"
 
 #include <unistd.h>

@@ -24,7 +24,7 @@
 
 namespace mortise::file {
 
-/// What the entries of one kind share.
+/// The parts that the entries of one kind share.
 struct Common {
   const Directory& directory;
   bool flush;  ///< whether the disk has to keep a grant

@@ -34,7 +34,7 @@ class LockFile : public OpenFile {
   [[nodiscard]] static Failure open_own(const Directory& directory, const std::string& file,
                                         std::shared_ptr<LockFile>& out);
 
-  /// What to do about a file that is missing.
+  /// How a request treats a missing file.
   enum class Missing {
     make,   ///< makes it
     leave,  ///< `out` stays empty

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is at a path may be another program's file, a link, or replaced at any time.
+// Another program may have made or replaced the file at a path, or it is a link.
 #include "file/open_file.hpp"
 
 #include "file/bytes.hpp"

@@ -16,7 +16,7 @@
 
 namespace mortise::file {
 
-/// What a waiter sleeps on, and from what value.
+/// The word on which a waiter sleeps, and the value that it has read.
 struct Nap {
   std::shared_ptr<WakeWord> sleepers;  ///< keeps the page mapped while a waiter sleeps on it
   std::uint32_t seen = 0;

@@ -87,7 +87,7 @@ class Store {
   [[nodiscard]] std::size_t remembered() const;
 
  private:
-  /// What a request works on, under the mutex.
+  /// The data of a request, under the mutex.
   struct Visit {
     const std::string& text;
     Mode mode;
