@@ -6,6 +6,8 @@
 // -DASIO_HAS_CO_AWAIT -DASIO_HAS_STD_COROUTINE. Without coroutines in Asio there is no `drive()`.
 #pragma once
 
+#include <mortise/pending.hpp>
+
 #include <utility>
 
 #if __has_include(<asio.hpp>)

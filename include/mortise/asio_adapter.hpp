@@ -2,7 +2,6 @@
 // The common text of `mortise/asio.hpp` and `mortise/boost_asio.hpp`, which include it with other
 // names for Asio. A program includes one of these two headers.
 // No include guard: a program may include both of them.
-#ifdef MORTISE_ASIO
 
 #include <mortise/client.hpp>
 #include <mortise/error.hpp>
@@ -13,6 +12,8 @@
 #include <system_error>
 #include <type_traits>
 #include <utility>
+
+#ifdef MORTISE_ASIO
 
 namespace mortise::MORTISE_ASIO_ADAPTER {
 

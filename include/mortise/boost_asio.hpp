@@ -3,11 +3,11 @@
 // `mortise::boost_asio_adapter`. The header is empty if `<boost/asio.hpp>` is not installed.
 #pragma once
 
+#include <mortise/error.hpp>
+
 #include <utility>  // Boost 1.74 does not include it
 
 #if __has_include(<boost/asio.hpp>)
-
-#include <mortise/error.hpp>
 
 #include <boost/asio.hpp>
 #include <boost/system/error_code.hpp>

@@ -23,27 +23,30 @@ class Lock;
 class Semaphore;
 
 namespace runtime {
-
 class PendingCall;
+}  // namespace runtime
+
+/// For the templates of this header; no interface for programs.
+namespace detail {
 
 /// The handler of a call, whatever its type.
-struct MORTISE_API PendingHandler {
-  PendingHandler() = default;
-  PendingHandler(const PendingHandler&) = delete;
-  PendingHandler& operator=(const PendingHandler&) = delete;
-  virtual ~PendingHandler();
+struct MORTISE_API Handler {
+  Handler() = default;
+  Handler(const Handler&) = delete;
+  Handler& operator=(const Handler&) = delete;
+  virtual ~Handler();
   /// @param result a pointer to the result, which the handler moves from
   virtual void run(void* result) = 0;
 };
 
-MORTISE_API void start(std::shared_ptr<PendingCall> call, Executor* executor,
-                       std::unique_ptr<PendingHandler> handler);
-MORTISE_API void stop_by(PendingCall& call, std::stop_token stop) noexcept;
-MORTISE_API void discard(std::shared_ptr<PendingCall> call) noexcept;
-MORTISE_API void forsake(const std::shared_ptr<PendingCall>& call) noexcept;
-MORTISE_API void raise_failure_of(const PendingCall& call);
+MORTISE_API void start(std::shared_ptr<runtime::PendingCall> call, Executor* executor,
+                       std::unique_ptr<Handler> handler);
+MORTISE_API void stop_by(runtime::PendingCall& call, std::stop_token stop) noexcept;
+MORTISE_API void discard(std::shared_ptr<runtime::PendingCall> call) noexcept;
+MORTISE_API void forsake(const std::shared_ptr<runtime::PendingCall>& call) noexcept;
+MORTISE_API void raise_failure_of(const runtime::PendingCall& call);
 
-}  // namespace runtime
+}  // namespace detail
 
 /// The rest of a call that has ended: to run its handler, or to continue its coroutine. The object
 /// is as large as a `std::shared_ptr`. To post it needs no memory of the library.
@@ -131,7 +134,7 @@ class [[nodiscard]] Pending {
   Pending(Pending&& other) noexcept = default;
   Pending& operator=(Pending&& other) noexcept {
     if (this != &other) {
-      runtime::discard(std::move(call_));
+      detail::discard(std::move(call_));
       call_ = std::move(other.call_);
       executor_ = other.executor_;
     }
@@ -140,7 +143,7 @@ class [[nodiscard]] Pending {
   Pending(const Pending&) = delete;
   Pending& operator=(const Pending&) = delete;
   /// A call that has begun continues.
-  ~Pending() { runtime::discard(std::move(call_)); }
+  ~Pending() { detail::discard(std::move(call_)); }
 
   /// Sets the executor that runs the handler, or continues the coroutine.
   /// @param executor must outlive the call. A call whose coroutine was destroyed may still use the
@@ -155,7 +158,7 @@ class [[nodiscard]] Pending {
   /// such an expression twice, and a stop token among them too early.
   /// @param stop a stop request ends the wait; the call then reports `cancelled`
   [[nodiscard]] Pending stopped_by(std::stop_token stop) && {
-    runtime::stop_by(*call_, std::move(stop));
+    detail::stop_by(*call_, std::move(stop));
     return std::move(*this);
   }
 
@@ -169,7 +172,7 @@ class [[nodiscard]] Pending {
   template <std::invocable<Result> Handler>
   void start(Handler&& handler) && {
     auto kept = std::make_unique<HandlerOf<std::decay_t<Handler>>>(std::forward<Handler>(handler));
-    runtime::start(call_, executor_, std::move(kept));
+    detail::start(call_, executor_, std::move(kept));
     call_.reset();  // not before: if it has not begun, the destructor discards it
   }
   /// Begins the call, and ignores the result. A hold is unlocked at once.
@@ -186,7 +189,7 @@ class [[nodiscard]] Pending {
         : call_(std::move(pending.call_)), executor_(pending.executor_) {}
     Awaiter(const Awaiter&) = delete;
     Awaiter& operator=(const Awaiter&) = delete;
-    ~Awaiter() { runtime::forsake(call_); }
+    ~Awaiter() { detail::forsake(call_); }
     [[nodiscard]] bool await_ready() const noexcept { return false; }
     // Not inline: Clang 14 would put what is local here into the frame of the coroutine.
     [[gnu::noinline]] void await_suspend(std::coroutine_handle<> coroutine) {
@@ -195,10 +198,10 @@ class [[nodiscard]] Pending {
         coroutine.resume();
       };
       // From the start on, another thread may continue the coroutine, and destroy this object.
-      runtime::start(call_, executor_, std::make_unique<HandlerOf<decltype(go_on)>>(go_on));
+      detail::start(call_, executor_, std::make_unique<HandlerOf<decltype(go_on)>>(go_on));
     }
     Result await_resume() {
-      runtime::raise_failure_of(*call_);
+      detail::raise_failure_of(*call_);
       return std::move(*result_);
     }
 
@@ -216,7 +219,7 @@ class [[nodiscard]] Pending {
   friend class Semaphore;
 
   template <class Function>
-  class HandlerOf final : public runtime::PendingHandler {
+  class HandlerOf final : public detail::Handler {
    public:
     template <class From>
     explicit HandlerOf(From&& function) : function_(std::forward<From>(function)) {}

@@ -118,9 +118,9 @@ void Connection::check_time(Instant now) {
     case End::none: break;
     case End::name_is_late:
       route_.give_up_name();
-      return fail_over(gone(route_.where(), route_.late_words(remote::Link::words(end))), now);
+      return fail_over(gone(route_.where(), route_.late_words(remote::words_of(end))), now);
     case End::connection_is_late:
-      return fail_over(gone(route_.where(), remote::Link::words(end)), now);
+      return fail_over(gone(route_.where(), remote::words_of(end)), now);
     case End::broken: return drop(broken());
   }
   if (link_.state() != State::up) return;
@@ -154,7 +154,7 @@ ServerError Connection::broken() {
   // The server's last words say more than the end of the connection.
   if (auto words = waves_.last_words(route_.where())) return *std::move(words);
   PqError error = waves_.pq() ? waves_.pq()->error() : PqError{};
-  if (error.words.empty()) error.words = remote::Link::words(remote::Link::End::broken);
+  if (error.words.empty()) error.words = remote::words_of(remote::Link::End::broken);
   error.state.clear();
   return server_error(route_.where(), error);
 }

@@ -42,12 +42,12 @@ Link::End Link::end(Instant now) const noexcept {
   return End::none;
 }
 
-const char* Link::words(End end) noexcept {
+const char* words_of(Link::End end) noexcept {
   switch (end) {
-    case End::none: return "";
-    case End::name_is_late: return "the host name was not resolved in time";
-    case End::connection_is_late: return "no connection in time";
-    case End::broken: return "the server closed the connection";
+    case Link::End::none: return "";
+    case Link::End::name_is_late: return "the host name was not resolved in time";
+    case Link::End::connection_is_late: return "no connection in time";
+    case Link::End::broken: return "the server closed the connection";
   }
   return "";
 }

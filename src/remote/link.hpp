@@ -108,8 +108,6 @@ class Link {
   /// Why it has to be given up, as far as its life tells.
   enum class End : std::uint8_t { none, name_is_late, connection_is_late, broken };
   [[nodiscard]] End end(Instant now) const noexcept;
-  /// @return what that is called in messages.
-  [[nodiscard]] static const char* words(End end) noexcept;
   /// It broke, or could not be made: idle, and not wanted until that is said again, which is
   /// followed after a pause.
   void drop(Instant now) noexcept;
@@ -148,5 +146,8 @@ class Link {
   Instant up_since_{};
   base::SplitMix random_;
 };
+
+/// @return what that is called in messages.
+[[nodiscard]] const char* words_of(Link::End end) noexcept;
 
 }  // namespace mortise::remote

@@ -95,7 +95,7 @@ Instant PendingAcquire::again() const noexcept {
   return later(BootClock::now(), call_->sleeps_for());
 }
 
-void PendingAcquire::deliver(PendingHandler* handler) noexcept {
+void PendingAcquire::deliver(detail::Handler* handler) noexcept {
   std::optional<Holder> holder;
   try {
     if (!failure()) fails(call_->end(&holder));

@@ -29,11 +29,13 @@ class PendingAcquire : public PendingCall {
   void begin() override;
   [[nodiscard]] bool step() noexcept override;
   [[nodiscard]] Instant again() const noexcept override;
-  void deliver(PendingHandler* handler) noexcept final;
+  void deliver(detail::Handler* handler) noexcept final;
   /// A step has thrown.
   void forsake(const std::exception& error) noexcept;
   /// @param guard the result
-  virtual void pass(PendingHandler* handler, Guard&& guard) noexcept { hand_over(handler, &guard); }
+  virtual void pass(detail::Handler* handler, Guard&& guard) noexcept {
+    hand_over(handler, &guard);
+  }
 
   std::shared_ptr<Slot> slot_;
   const std::shared_ptr<const core::Terms> terms_;

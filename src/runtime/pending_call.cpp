@@ -32,6 +32,33 @@ void Completion::operator()() noexcept {
   if (call) call->complete(true);
 }
 
+namespace detail {
+
+Handler::~Handler() = default;
+
+void start(std::shared_ptr<runtime::PendingCall> call, Executor* executor,
+           std::unique_ptr<Handler> handler) {
+  call->start(std::move(handler), executor);
+}
+
+void stop_by(runtime::PendingCall& call, std::stop_token stop) noexcept {
+  call.stop_by(std::move(stop));
+}
+
+void discard(std::shared_ptr<runtime::PendingCall> call) noexcept {
+  if (call) call->discard();
+}
+
+void forsake(const std::shared_ptr<runtime::PendingCall>& call) noexcept {
+  if (call) call->forsake();
+}
+
+void raise_failure_of(const runtime::PendingCall& call) {
+  if (!is_contention(call.failure().code)) runtime::raise_if(call.failure());
+}
+
+}  // namespace detail
+
 namespace runtime {
 namespace {
 
@@ -41,27 +68,6 @@ constexpr std::chrono::milliseconds pause_before_the_next_post{10};
 constexpr int most_last_posts = 50;
 
 }  // namespace
-
-PendingHandler::~PendingHandler() = default;
-
-void start(std::shared_ptr<PendingCall> call, Executor* executor,
-           std::unique_ptr<PendingHandler> handler) {
-  call->start(std::move(handler), executor);
-}
-
-void stop_by(PendingCall& call, std::stop_token stop) noexcept { call.stop_by(std::move(stop)); }
-
-void discard(std::shared_ptr<PendingCall> call) noexcept {
-  if (call) call->discard();
-}
-
-void forsake(const std::shared_ptr<PendingCall>& call) noexcept {
-  if (call) call->forsake();
-}
-
-void raise_failure_of(const PendingCall& call) {
-  if (!is_contention(call.failure().code)) raise_if(call.failure());
-}
 
 class PendingCall::HandlerTask final : public Notifier::Task {
  public:
@@ -76,13 +82,13 @@ PendingCall::PendingCall(std::shared_ptr<ClientState> client) noexcept
 
 PendingCall::~PendingCall() { drop(std::move(client_)); }
 
-void PendingCall::accept(std::unique_ptr<PendingHandler> handler, Executor* executor) {
+void PendingCall::accept(std::unique_ptr<detail::Handler> handler, Executor* executor) {
   if (client_->forked()) throw Error(client_->closed_failure());
   handler_ = std::move(handler);
   way_.executor = executor != nullptr ? executor : client_->options().executor.get();
 }
 
-void PendingCall::start(std::unique_ptr<PendingHandler> handler, Executor* executor) {
+void PendingCall::start(std::unique_ptr<detail::Handler> handler, Executor* executor) {
   accept(std::move(handler), executor);
   start_accepted();
 }
@@ -209,11 +215,11 @@ void PendingCall::complete(bool run) noexcept {
   }
   if (way_.completed.exchange(true)) return;
   stop_.callback.reset();
-  const std::unique_ptr<PendingHandler> handler = std::move(handler_);
+  const std::unique_ptr<detail::Handler> handler = std::move(handler_);
   deliver(run && !way_.drops ? handler.get() : nullptr);
 }
 
-void PendingCall::hand_over(PendingHandler* handler, void* result) noexcept {
+void PendingCall::hand_over(detail::Handler* handler, void* result) noexcept {
   Wanted yes = Wanted::yes;
   if (handler == nullptr || !wanted_.compare_exchange_strong(yes, Wanted::delivered)) return;
   handler->run(result);

@@ -44,7 +44,7 @@ class PendingCall : public Waker {
   ~PendingCall() override;
 
   /// @throws Error, std::bad_alloc: it has not begun
-  virtual void start(std::unique_ptr<PendingHandler> handler, Executor* executor);
+  virtual void start(std::unique_ptr<detail::Handler> handler, Executor* executor);
   /// It is destroyed, and never began.
   virtual void discard() noexcept {}
   /// Before it begins: ends it early. A result is delivered.
@@ -84,7 +84,7 @@ class PendingCall : public Waker {
   void fails(Failure why) noexcept { failure_ = std::move(why); }
 
   /// The same for a call that begins and ends by itself.
-  void accept(std::unique_ptr<PendingHandler> handler, Executor* executor);
+  void accept(std::unique_ptr<detail::Handler> handler, Executor* executor);
   void start_accepted();
   /// It goes on by itself, and nothing rings it: `end()` ends it, on a thread of its own or, with a
   /// loop, here. Then its completion is posted, and without an executor that thread runs the
@@ -99,9 +99,9 @@ class PendingCall : public Waker {
   /// @return when to step it again though nothing rings, in real time.
   [[nodiscard]] virtual Instant again() const noexcept = 0;
   /// Makes the result. @param handler gets the result by `hand_over()`; null: it is given back
-  virtual void deliver(PendingHandler* handler) noexcept = 0;
+  virtual void deliver(detail::Handler* handler) noexcept = 0;
   /// Runs the handler, unless its coroutine was destroyed: perhaps by the observer, just now.
-  void hand_over(PendingHandler* handler, void* result) noexcept;
+  void hand_over(detail::Handler* handler, void* result) noexcept;
 
  private:
   class HandlerTask;
@@ -139,7 +139,7 @@ class PendingCall : public Waker {
   std::shared_ptr<ClientState> client_;
   ReadyPlace place_;
   std::shared_ptr<Waker> self_;
-  std::unique_ptr<PendingHandler> handler_;
+  std::unique_ptr<detail::Handler> handler_;
   bool began_ = false;
   Way way_;
   std::atomic<Wanted> wanted_{Wanted::yes};

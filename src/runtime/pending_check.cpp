@@ -47,7 +47,7 @@ bool PendingCheck::look() {
   return true;
 }
 
-void PendingCheck::deliver(PendingHandler* handler) noexcept {
+void PendingCheck::deliver(detail::Handler* handler) noexcept {
   question_.reset();
   Failure result;
   try {

@@ -20,7 +20,7 @@ class PendingCheck final : public PendingCall {
   void begin() override;
   [[nodiscard]] bool step() noexcept override;
   [[nodiscard]] Instant again() const noexcept override { return until_; }
-  void deliver(PendingHandler* handler) noexcept override;
+  void deliver(detail::Handler* handler) noexcept override;
   [[nodiscard]] bool look();
 
   const core::Nanos wait_;

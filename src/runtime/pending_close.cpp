@@ -12,7 +12,7 @@ constexpr std::chrono::milliseconds between_looks{1};
 
 }  // namespace
 
-void PendingClose::start(std::unique_ptr<PendingHandler> handler, Executor* executor) {
+void PendingClose::start(std::unique_ptr<detail::Handler> handler, Executor* executor) {
   accept(std::move(handler), executor);
   const bool steps = client().loop() != nullptr && !client().closing().has_ended();
   if (steps) return start_accepted();
@@ -27,7 +27,7 @@ bool PendingClose::step() noexcept { return client().closing().advance(); }
 
 Instant PendingClose::again() const noexcept { return BootClock::now() + between_looks; }
 
-void PendingClose::deliver(PendingHandler* handler) noexcept {
+void PendingClose::deliver(detail::Handler* handler) noexcept {
   Closed result;
   hand_over(handler, &result);
 }

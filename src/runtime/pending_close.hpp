@@ -15,14 +15,14 @@ class PendingClose final : public PendingCall {
       : PendingCall(std::move(client)) {
     place().counts = false;  // it would wait for itself
   }
-  void start(std::unique_ptr<PendingHandler> handler, Executor* executor) override;
+  void start(std::unique_ptr<detail::Handler> handler, Executor* executor) override;
 
  private:
   void begin() override;
   void end() noexcept override;
   [[nodiscard]] bool step() noexcept override;
   [[nodiscard]] Instant again() const noexcept override;
-  void deliver(PendingHandler* handler) noexcept override;
+  void deliver(detail::Handler* handler) noexcept override;
 };
 
 }  // namespace mortise::runtime

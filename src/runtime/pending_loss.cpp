@@ -36,7 +36,7 @@ bool PendingLoss::step() noexcept {
   return was_lost_ || is_given_up() || !lost_.stop_possible();
 }
 
-void PendingLoss::deliver(PendingHandler* handler) noexcept {
+void PendingLoss::deliver(detail::Handler* handler) noexcept {
   on_loss_.reset();
   bool result = was_lost_;
   hand_over(handler, &result);

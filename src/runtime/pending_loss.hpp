@@ -26,7 +26,7 @@ class PendingLoss final : public PendingCall {
   void begin() override;
   [[nodiscard]] bool step() noexcept override;
   [[nodiscard]] Instant again() const noexcept override { return never; }
-  void deliver(PendingHandler* handler) noexcept override;
+  void deliver(detail::Handler* handler) noexcept override;
 
   std::shared_ptr<Slot> slot_;  // until the call begins: it must not keep the slot
   const Owner owner_;

@@ -15,7 +15,7 @@ class PendingPermit final : public PendingAcquire {
   using PendingAcquire::PendingAcquire;
 
  private:
-  void pass(PendingHandler* handler, Guard&& guard) noexcept override {
+  void pass(detail::Handler* handler, Guard&& guard) noexcept override {
     Permit permit(std::move(guard));
     hand_over(handler, &permit);
   }

@@ -45,7 +45,7 @@ void PendingRelease::discard() noexcept {
   }
 }
 
-void PendingRelease::deliver(PendingHandler* handler) noexcept {
+void PendingRelease::deliver(detail::Handler* handler) noexcept {
   Released outcome = Released::unknown;
   try {
     Failure misuse;  // its owner was unlocked behind the guard's back

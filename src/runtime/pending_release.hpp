@@ -26,7 +26,7 @@ class PendingRelease final : public PendingCall {
   [[nodiscard]] Instant again() const noexcept override {
     return later(BootClock::now(), call_->sleeps_for());
   }
-  void deliver(PendingHandler* handler) noexcept override;
+  void deliver(detail::Handler* handler) noexcept override;
 
   std::shared_ptr<Slot> slot_;
   const Owner owner_;

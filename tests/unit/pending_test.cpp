@@ -78,7 +78,7 @@ class Stepped final : public PendingCall {
     return ends;
   }
   [[nodiscard]] Instant again() const noexcept override { return moment; }
-  void deliver(PendingHandler* /*handler*/) noexcept override {
+  void deliver(detail::Handler* /*handler*/) noexcept override {
     ++ends_delivered;
     over = true;
   }

@@ -115,7 +115,7 @@ void Approach::close() noexcept {
 
 const char* Approach::words_of(Link::End end) const noexcept {
   if (dialer_ && end == Link::End::name_is_late) return connector_is_late;
-  return Link::words(end);
+  return remote::words_of(end);
 }
 
 }  // namespace mortise::remote
