@@ -32,9 +32,9 @@ class RoundTrip {
     mean_ += (took - mean_) / 8;
     note();
   }
-  /// A connection that delivers is alive, even if its oldest request is late.
+  /// A connection that delivers is alive, even if a request is late.
   /// @param deadline of that request, which left at that moment
-  /// @return the moment at which the connection counts as dead.
+  /// @return the moment at which the connection counts as dead because of that request.
   [[nodiscard]] Instant dead_at(Instant deadline, Instant left) const noexcept {
     return std::max(deadline, heard_at_ + (deadline - left));
   }

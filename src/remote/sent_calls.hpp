@@ -92,9 +92,14 @@ class SentCalls {
   void begin(Instant now) noexcept { round_trip_.begin(now); }
   /// It was answered.
   void begun(Instant now) noexcept { round_trip_.begun(now); }
-  /// @return true if the oldest call is too late.
+  /// @return true if a call is too late, the oldest one or one behind it: the renewal of a short
+  /// lease does not have the time of the release before it.
   [[nodiscard]] bool is_late(Instant now) noexcept {
-    const Instant dead = dead_at();
+    // It looks at each call, so only once `due()` has come. An answer, or a call that leaves later,
+    // puts that off by the shortest time that any call has.
+    const Instant dead = calls_.earliest([this](Instant left, Instant deadline) {
+      return deadline == never ? never : round_trip_.dead_at(deadline, left);
+    });
     if (dead > now) due_.put(dead);
     return dead <= now;
   }
@@ -116,27 +121,17 @@ class SentCalls {
     return now;
   }
   /// The call is answered.
-  void answer() noexcept {
-    calls_.answer();
-    // The next call may have less time than the one before it.
-    const Instant dead = dead_at();
-    if (dead < due_.get()) due_.bring_forward(dead);
-  }
+  void answer() noexcept { calls_.answer(); }
   /// The user has the answer.
   void finish() noexcept { calls_.finish(); }
   /// The user could not learn the answer: the call counts as not answered. The connection ends now.
   void put_back() noexcept { calls_.put_back(); }
 
  private:
-  [[nodiscard]] Instant dead_at() const noexcept {
-    const auto oldest = calls_.oldest();
-    return oldest.deadline == never ? never : round_trip_.dead_at(oldest.deadline, oldest.left);
-  }
-
   UnderWay<Call> calls_;
   RoundTrip round_trip_;
-  // Not later than the connection counts as dead. A sender brings it forward. It is put off when it
-  // has come, and not with each answer.
+  // Not later than the deadline of any call, so not later than the connection counts as dead. A
+  // sender brings it forward. It is put off when it has come, and not with each answer.
   Moment due_;
 };
 

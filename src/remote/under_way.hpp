@@ -9,6 +9,7 @@
 
 #include "base/mutant.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -110,16 +111,6 @@ class UnderWay {
 
   // The reader's role.
 
-  /// When a call was sent, and until when it has to be answered.
-  struct Limits {
-    Instant left{};
-    Instant deadline = never;
-  };
-  /// @return those of the oldest call that is not answered.
-  [[nodiscard]] Limits oldest() const noexcept {
-    const Node* const node = next_waiting();
-    return node == nullptr ? Limits{} : Limits{node->left, node->deadline};
-  }
   /// A reply came. @return the call that it answers; null = no call is under way. `answer()` or
   /// `leave()` comes next
   [[nodiscard]] Call* take_oldest() noexcept {
@@ -151,6 +142,14 @@ class UnderWay {
 
   // The reader's role, under the mutex.
 
+  /// @param of gets the moment at which a call left, and its deadline; returns a moment
+  /// @return the earliest one of all calls that are not answered; never: there is no such call.
+  template <class Of>
+  [[nodiscard]] Instant earliest(Of of) const {
+    Instant first = never;
+    each_waiting([&](const Node& node) { first = std::min(first, of(node.left, node.deadline)); });
+    return first;
+  }
   /// The connection broke; the next one begins.
   /// @return what was not answered
   [[nodiscard]] Calls end() noexcept {

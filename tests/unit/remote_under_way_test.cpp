@@ -64,15 +64,22 @@ TEST_F(RemoteUnderWay, AnswersGoToTheOldest) {
   EXPECT_EQ(calls_.take_oldest(), nullptr);
 }
 
-TEST_F(RemoteUnderWay, TheOldestSaysUntilWhenItHasToBeAnswered) {
+TEST_F(RemoteUnderWay, FindsTheEarliestDeadlineOfAllCalls) {
   const Instant start{100s};
-  EXPECT_EQ(calls_.oldest().deadline, never);
+  const auto deadline = [&] {
+    return calls_.earliest([](Instant /*left*/, Instant of_a_call) { return of_a_call; });
+  };
+  EXPECT_EQ(deadline(), never);
   calls_.add({.who = one_, .deadline = start + 2s});
-  calls_.add({.who = two_, .left = start, .deadline = start + 1s});
-  EXPECT_EQ(calls_.oldest().deadline, start + 2s) << "answers come in the order of the calls";
+  const UnderWay<Sent>::Place second = calls_.add({.who = two_, .deadline = start + 1s});
+  calls_.add({.who = one_, .deadline = start + 3s});
+  EXPECT_EQ(deadline(), start + 1s);
+  EXPECT_EQ(calls_.take_back(second).size(), 1U);
+  EXPECT_EQ(deadline(), start + 2s);
   answer();
-  EXPECT_EQ(calls_.oldest().deadline, start + 1s);
-  EXPECT_EQ(calls_.oldest().left, start);
+  EXPECT_EQ(deadline(), start + 3s);
+  answer();
+  EXPECT_EQ(deadline(), never);
 }
 
 TEST_F(RemoteUnderWay, WhatWasNotSentIsTakenBack) {

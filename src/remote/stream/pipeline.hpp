@@ -155,7 +155,7 @@ class Pipeline {
     // If calls are always under way, answers put the moment off that the first of them had.
     if (now != Instant{} && calls_.due() <= now) static_cast<void>(is_late(now));
   }
-  /// @return true if the oldest call was not answered in time.
+  /// @return true if a call was not answered in time.
   [[nodiscard]] bool is_late(Instant now) noexcept {
     const std::lock_guard lock(mutex_);
     return calls_.is_late(now);
