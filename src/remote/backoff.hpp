@@ -31,13 +31,18 @@ inline constexpr std::chrono::milliseconds longest_pause{1'000};
 
 /// A new request waits less than a repeated one. A renewal is a new request each time, so its wait
 /// has to be short compared with the outage that the lease survives. But callers that try again and
-/// again must not connect all the time.
+/// again must not connect all the time, and clients that lost one server together must not connect
+/// at one moment.
 /// @param failing_for the time since a connection was of use
-/// @return how long a new request waits after a try that failed
+/// @param random from 0 (included) to 1 (excluded)
+/// @return how long a new request waits after a try that failed: a twentieth of that time, and up
+/// to half as much again
 [[nodiscard]] inline std::chrono::nanoseconds pause_of_new_request(
-    std::chrono::nanoseconds failing_for) noexcept {
-  constexpr int part = 20;  // after ten seconds: two tries per second
-  return std::min<std::chrono::nanoseconds>(longest_pause / 2, failing_for / part);
+    std::chrono::nanoseconds failing_for, double random) noexcept {
+  constexpr int part = 20;  // after ten seconds: two tries per second at most
+  const auto least = std::min<std::chrono::nanoseconds>(longest_pause / 2, failing_for / part);
+  return least + std::chrono::nanoseconds(
+                     static_cast<std::int64_t>(random / 2 * static_cast<double>(least.count())));
 }
 
 }  // namespace mortise::remote

@@ -67,7 +67,8 @@ void Link::drop(Instant now) noexcept {
   // The first failure of a row: the idle time before it does not count.
   if (failures <= 1) failing_.since = now;
   const Instant limit = now + backoff(failures, random_.unit());
-  const Instant soonest = std::min(limit, now + pause_of_new_request(now - failing_.since));
+  const Instant soonest =
+      std::min(limit, now + pause_of_new_request(now - failing_.since, random_.unit()));
   soonest_.store(soonest.time_since_epoch().count());
   set_limit(limit);
   state_.store(State::idle);

@@ -48,7 +48,9 @@ void ConnectCourse::failed(Instant now) noexcept {
 
 void ConnectCourse::pause(Instant now) noexcept {
   soonest_ = now;
-  if (failing_.tries > 0) soonest_ += remote::pause_of_new_request(now - failing_.since);
+  if (failing_.tries > 0) {
+    soonest_ += remote::pause_of_new_request(now - failing_.since, random_.unit());
+  }
   wait(now + remote::backoff(failing_.tries, random_.unit(), servers_));
 }
 

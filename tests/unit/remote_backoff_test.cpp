@@ -37,5 +37,14 @@ TEST(RemoteBackoff, OfSeveralServersDoublesWithEachRound) {
   EXPECT_EQ(backoff(6, least_random, 3), 20ms);
 }
 
+TEST(RemoteBackoff, ANewRequestWaitsATwentiethOfTheFailingTimeAndUpToHalfOfThatAgain) {
+  EXPECT_EQ(pause_of_new_request(0s, most_random), 0ns);
+  EXPECT_EQ(pause_of_new_request(2s, least_random), 100ms);
+  EXPECT_LT(pause_of_new_request(2s, most_random), 150ms);
+  EXPECT_GT(pause_of_new_request(2s, most_random), 149ms) << "clients come at several moments";
+  EXPECT_EQ(pause_of_new_request(1h, least_random), 500ms);
+  EXPECT_LT(pause_of_new_request(1h, most_random), 750ms);
+}
+
 }  // namespace
 }  // namespace mortise::remote
