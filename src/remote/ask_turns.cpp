@@ -7,9 +7,10 @@
 namespace mortise::remote {
 namespace {
 
-// More waiters ask less often, so that 10,000 of them cost about 100 requests per second. Even the
-// longest period is half of the time for which a server bears silence.
-constexpr std::size_t requests_per_second = 100;
+// More waiters ask less often, so that 10,000 of them cost less than 100 requests per second. Not
+// each request is full: a waiter takes those along whose turn has come. Even the longest period is
+// half of the time for which a server bears silence.
+constexpr std::size_t full_requests_per_second = 80;
 constexpr std::chrono::nanoseconds shortest_pause = core::fallback_period / 2;
 constexpr std::chrono::nanoseconds longest_pause_of_places = core::fallback_period;
 
@@ -99,7 +100,7 @@ AskTurns::Waiter AskTurns::take_left_out(Instant now) {
 
 std::chrono::nanoseconds AskTurns::pause() const noexcept {
   const std::chrono::nanoseconds by_number =
-      std::chrono::seconds(in_order_.size()) / (requests_per_second * most_together);
+      std::chrono::seconds(in_order_.size()) / (full_requests_per_second * most_together);
   return std::clamp(by_number, shortest_pause, longest_pause_of_places);
 }
 

@@ -98,7 +98,7 @@ TEST_F(RemoteAskTurns, OneRequestRenewsNoMorePlacesThanOneScriptCan) {
 
 // Each waiter asks once per second; no place gets older than the 1.5 s that the servers bear twice.
 // Promise: L5
-TEST_F(RemoteAskTurns, TenThousandWaitersAskAHundredTimesPerSecond) {
+TEST_F(RemoteAskTurns, TenThousandWaitersAskLessThanAHundredTimesPerSecond) {
   constexpr std::uint64_t waiters = 10'000;
   std::vector<Waiter> all;
   std::vector<Instant> renewed;
@@ -126,7 +126,7 @@ TEST_F(RemoteAskTurns, TenThousandWaitersAskAHundredTimesPerSecond) {
     while (const Waiter waiter = turns_.take_left_out(now)) ask(waiter, now);
     ask(all[i % waiters], now);
   }
-  EXPECT_LE(requests / seconds, 110U);
+  EXPECT_LT(requests / seconds, 100U);
   EXPECT_LE(oldest, 1500ms);
 }
 
