@@ -91,10 +91,18 @@ void ConnectCourse::lost(Instant now) noexcept {
   pause(now);
 }
 
-void ConnectCourse::over(Instant now) noexcept {
-  failed(now);
+void ConnectCourse::over(Instant now, bool is_expired) noexcept {
+  // It was up at some time, or it is.
+  const bool was_granted = down_since_ != never || state_ == State::up;
   down_since_ = never;
   is_turned_away_ = hides_seen_ = false;
+  // The failures stay: a server that hangs up on each session and lets it expire is not connected
+  // to without a pause.
+  if (is_expired && was_granted) {
+    soonest_ = now;
+    return wait(now);
+  }
+  failed(now);
   pause(now);
 }
 

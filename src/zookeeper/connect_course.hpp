@@ -57,7 +57,8 @@ class ConnectCourse {
   void not_found(Instant now) noexcept;
   void lost(Instant now) noexcept;
   /// The session is over, and the next one begins.
-  void over(Instant now) noexcept;
+  /// @param is_expired a server has reported that, and grants the next one: it begins at once
+  void over(Instant now, bool is_expired) noexcept;
 
   /// A server turns a client away that has seen more than the server has. Another server may lead
   /// on, as long as the session can be alive. If it cannot, the servers have perhaps lost what they

@@ -222,7 +222,8 @@ void Connection::greeted(Instant now) {
 
 void Connection::over(Instant now, const Failure& why, bool at_server) {
   trouble_ = {why.code == Errc::lost ? Errc::unavailable : Errc(why.code.value()), why.text};
-  course_.over(now);  // first: nothing can be asked of it any more
+  // First: nothing can be asked of it any more.
+  course_.over(now, at_server && why.code == Errc::lost);
   handle_.reset();
   given_up_.clear();
   ended(why, at_server);

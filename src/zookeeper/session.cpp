@@ -19,8 +19,11 @@ void Session::run(short events, Instant now) {
 }
 
 void Session::tick(Instant now) {
-  // If the program stood still, there may be answers that no thread has read yet.
-  if (up()) process(POLLIN, now);
+  // If the program stood still, there may be answers that no thread has read yet, the one to the
+  // greeting included.
+  const bool is_late =
+      course().state() == ConnectCourse::State::connecting && now >= course().limit();
+  if (up() || is_late) process(POLLIN, now);
   if (up() && now >= calls_.silent_for(patience())) {
     break_off(ETIMEDOUT);
     process(0, now);

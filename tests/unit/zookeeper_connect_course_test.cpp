@@ -128,9 +128,46 @@ TEST_F(ZooKeeperConnectCourse, HidesWhatItHasSeenOnceItsSessionMustBeOver) {
   course_.connect(at(14'000ms));
   EXPECT_FALSE(course_.hides_seen()) << "a server has accepted it since";
   course_.turned_away(at(14'000ms));
-  course_.over(at(14'000ms));
+  course_.over(at(14'000ms), true);
   course_.connect(at(30'000ms));
   EXPECT_FALSE(course_.hides_seen()) << "this is another session";
+}
+
+// The server that reports it has room for the next one, however long no server could be reached.
+TEST_F(ZooKeeperConnectCourse, AfterAnExpiredSessionTheNextOneBeginsAtOnce) {
+  come_up(0ms);
+  course_.answered();
+  course_.lost(at(1'000ms));
+  for (int i = 0; i < 12; ++i) course_.not_connected(at(2'000ms + i * 1s));
+  course_.connect(at(20'000ms));
+  course_.over(at(20'100ms), true);
+  EXPECT_EQ(pause(20'100ms), 0ms);
+  course_.urge(at(20'100ms));
+  EXPECT_EQ(pause(20'100ms), 0ms);
+}
+
+TEST_F(ZooKeeperConnectCourse, ARefusalOrASessionThatWasNeverGrantedIsFollowedByAPause) {
+  for (int i = 0; i < 12; ++i) {
+    course_.connect(at(i * 1s));
+    course_.over(at(i * 1s), true);
+  }
+  EXPECT_GE(pause(11'000ms), remote::longest_pause / 2) << "no server has granted one";
+  come_up(12'000ms);
+  course_.over(at(12'000ms), false);
+  EXPECT_GE(pause(12'000ms), remote::longest_pause / 2) << "the server refuses the password";
+}
+
+TEST_F(ZooKeeperConnectCourse, AServerThatHangsUpAndLetsEachSessionExpireGetsPauses) {
+  std::chrono::nanoseconds all{};
+  for (int i = 0; i < 20; ++i) {
+    come_up(i * 1s);
+    course_.lost(at(i * 1s));
+    all += pause(i * 1s);
+    course_.connect(at(i * 1s));
+    course_.over(at(i * 1s), true);
+    all += pause(i * 1s);
+  }
+  EXPECT_GE(all, 10 * remote::longest_pause / 2);
 }
 
 TEST_F(ZooKeeperConnectCourse, ASessionThatIsTurnedAwayHasItsTimeLeft) {
