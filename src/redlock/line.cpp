@@ -193,7 +193,7 @@ void Line::note_lost(const Line& /*line*/, Call& call) noexcept {
 
 void Line::break_lines() noexcept {
   for (const auto& node : shared_.nodes) {
-    if (leads_here(*node)) node->connect_anew({Errc::exhausted, std::string()});
+    if (leads_here(*node)) node->connect_anew({Errc::exhausted, std::string()}, false);
     base::without_memory([&] { node->want(false); });
   }
 }

@@ -115,7 +115,7 @@ Node::Node(std::size_t index, Host& host, const redis::Settings& settings, const
       inbox_(host, settings, tls, commands_, *this) {
   if (settings.connector || !remote::NameWatch::is_for(settings.address.host)) return;
   name_watch_ = std::make_unique<remote::NameWatch>(
-      host, where(), [this](const Failure& why) { commands_.mark_broken(why); });
+      host, where(), [this](const Failure& why) { connect_anew(why, true); });
 }
 
 Node::~Node() = default;
@@ -150,9 +150,9 @@ redis::Connection::Sent Node::send(redis::Call call, std::string_view bytes) {
   return commands_.send(call, bytes);
 }
 
-void Node::connect_anew(const Failure& why) {
+void Node::connect_anew(const Failure& why, bool elsewhere) {
   now_.usable.store(false);
-  commands_.mark_broken(why);
+  elsewhere ? commands_.abandon(why) : commands_.mark_broken(why);
 }
 
 void Node::greeted(redis::Connection& /*connection*/, const redis::ServerFacts& facts) {

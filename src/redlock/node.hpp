@@ -143,9 +143,9 @@ class Node final : private redis::Connection::User, private HintInbox::User {
   [[nodiscard]] Instant failed_at() const noexcept { return found_.failed_at.get(); }
   /// @return as redis::Connection::send()
   [[nodiscard]] redis::Connection::Sent send(redis::Call call, std::string_view bytes);
-  /// Has it drop the connection that it has, and connect once more: its address may lead elsewhere
-  /// by now.
-  void connect_anew(const Failure& why);
+  /// Has it drop the connection that it has, and connect once more.
+  /// @param elsewhere its address may lead to another server by now: without a pause
+  void connect_anew(const Failure& why, bool elsewhere);
 
  private:
   /// The connection for commands, as long as it is up.

@@ -110,7 +110,7 @@ void Servers::lead_home() {
 
 void Servers::lead_anew(NodeSet doubted) const {
   each_of(doubted, [](Node& node) {
-    node.connect_anew({Errc::unavailable, node.where() + ": " + std::string(led_astray)});
+    node.connect_anew({Errc::unavailable, node.where() + ": " + std::string(led_astray)}, true);
     node.want(true);
   });
 }
