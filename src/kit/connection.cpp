@@ -107,21 +107,22 @@ void Connection::come_closer(Instant now) {
   }
   link_.next_server(approach_.since());
   // First: it closes with this function if there is no greeting for it.
-  std::shared_ptr<remote::Stream> stream = approach_.take();
-  std::string greeting;
+  std::unique_ptr<remote::Stream> stream = approach_.take();
   try {
+    std::string greeting;
     protocol_.greet(greeting);
+    endpoint_ = stream->endpoint();
+    descriptor_.store(stream->descriptor());
+    approach_.rest();
+    received_.clear();
+    pipeline_.open(std::move(stream));
+    greeting_left_ = pipeline_.greet(greeting);
   } catch (const Error& error) {
     return drop(failure({error.errc(), base::words_of(error)}));
   } catch (const std::exception&) {
+    // This step cannot be repeated, since the approach no longer has the stream.
     return drop({Errc::exhausted, "no memory"});  // see Protocol
   }
-  endpoint_ = stream->endpoint();
-  descriptor_.store(stream->descriptor());
-  approach_.rest();
-  received_.clear();
-  pipeline_.open(std::move(stream));
-  greeting_left_ = pipeline_.greet(greeting);
   link_.enter(State::greeting);
   if (pipeline_.write_rest()) host_.changed(*this);
 }

@@ -123,12 +123,23 @@ void ConnectionLife::come_closer(Instant now) {
   }
 }
 
-void ConnectionLife::follow(std::shared_ptr<remote::Stream> stream) {
-  destination_.arrive({stream->endpoint(), approach_.host()});
-  descriptor_.store(stream->descriptor());
-  pipeline_.open(std::move(stream));
-  approach_.rest();
-  greet();
+void ConnectionLife::follow(std::unique_ptr<remote::Stream> stream) {
+  try {
+    destination_.arrive({stream->endpoint(), approach_.host()});
+    descriptor_.store(stream->descriptor());
+    pipeline_.open(std::move(stream));
+    approach_.rest();
+    greeting_.emplace(settings_, inbox_);
+    input_.begin(settings_.is_cluster() && inbox_.empty() ? slots_limits : ReplyLimits{});
+    static_cast<void>(pipeline_.greet(greeting_->bytes()));
+  } catch (const Error& error) {
+    return drop(failure({error.errc(), base::words_of(error)}));
+  } catch (const std::exception&) {
+    // This step cannot be repeated, since the approach no longer has the stream.
+    return drop({Errc::exhausted, "no memory"});  // so short that it needs none
+  }
+  link_.enter(State::greeting);
+  if (pipeline_.write_rest()) user_.changed(connection_);
 }
 
 // The other addresses are tried even if the server at this one is silent, or cannot be used now.
@@ -139,18 +150,6 @@ void ConnectionLife::give_up_address(const Failure& why, Instant now) {
   pipeline_.open(nullptr);
   link_.enter(State::connecting);
   come_closer(now);
-}
-
-void ConnectionLife::greet() {
-  try {
-    greeting_.emplace(settings_, inbox_);
-  } catch (const Error& error) {
-    return drop(failure({error.errc(), base::words_of(error)}));
-  }
-  input_.begin(settings_.is_cluster() && inbox_.empty() ? slots_limits : ReplyLimits{});
-  static_cast<void>(pipeline_.greet(greeting_->bytes()));
-  link_.enter(State::greeting);
-  if (pipeline_.write_rest()) user_.changed(connection_);
 }
 
 bool ConnectionLife::receive(bool sleeps) {

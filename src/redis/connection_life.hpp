@@ -85,9 +85,8 @@ class ConnectionLife {
   void go_on(Instant now);
   void begin(Instant now);
   void come_closer(Instant now);
-  void follow(std::shared_ptr<remote::Stream> stream);
+  void follow(std::unique_ptr<remote::Stream> stream);
   void give_up_address(const Failure& why, Instant now);
-  void greet();
   [[nodiscard]] bool receive(bool sleeps);
   void take_replies();
   void take(const Reply& reply);
