@@ -106,6 +106,7 @@ void Connection::come_closer(Instant now) {
     return;
   }
   link_.next_server(approach_.since());
+  link_.came_closer(now);
   // First: it closes with this function if there is no greeting for it.
   std::unique_ptr<remote::Stream> stream = approach_.take();
   try {

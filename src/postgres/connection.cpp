@@ -81,10 +81,14 @@ bool Connection::outstanding() const noexcept {
                               shown_.is_forsaken.load());
 }
 
-void Connection::ready(short /*events*/, Instant now) {
+void Connection::ready(short events, Instant now) {
   const std::unique_lock role(reading_, std::try_to_lock);
   if (!role) return;
-  switch (link_.state()) {
+  const State state = link_.state();
+  // The server has accepted the connection, or has sent a part of what libpq waits for.
+  const bool is_closer = state == State::connecting || state == State::greeting;
+  if (is_closer && (events & (POLLIN | POLLOUT)) != 0) link_.came_closer(now);
+  switch (state) {
     case State::idle:
       if (!link_.is_to_begin(now)) return;
       route_.restart();

@@ -118,6 +118,7 @@ void ConnectionLife::come_closer(Instant now) {
       return;
     case Approach::Step::arrived:
       link_.next_server(approach_.since());
+      link_.came_closer(now);
       return follow(approach_.take());
     case Approach::Step::failed: return drop(failure(approach_.failure()));
   }
@@ -207,7 +208,7 @@ void ConnectionLife::take(const Reply& reply) {
 void ConnectionLife::take_greeting(const Reply& reply) {
   const Failure why = greeting_->read(destination_.words(), reply);
   if (why) return give_up_address(why, clock_->now());
-  if (!greeting_->done()) return;
+  if (!greeting_->done()) return link_.came_closer(clock_->now());
   user_.greeted(connection_, greeting_->facts());
   if (link_.state() != State::greeting) return;  // it was refused
   greeting_.reset();

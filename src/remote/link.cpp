@@ -20,12 +20,12 @@ bool Link::want(bool now) noexcept {
 
 void Link::begin(Instant now) noexcept {
   urgency_.store(Urgency::none);
-  set_limit(now + connect_time);
+  next_server(now);
 }
 
 void Link::came_up(Instant now) noexcept {
   of_use_ = false;
-  up_since_ = now;
+  since_ = now;
   state_.store(State::up);
 }
 
@@ -59,7 +59,7 @@ void Link::drop(Instant now) noexcept {
   if (state() == State::up) {
     // What has stood so long is no reason for a pause, whatever came of it: an inbox to which
     // nothing comes but a stranger's rubbish, now and then, is a good one.
-    const bool good = of_use_ || now - up_since_ >= longest_pause;
+    const bool good = of_use_ || now - since_ >= longest_pause;
     failing_.useless = good ? 0 : failing_.useless + 1;
   }
   if (urgency_.load() == Urgency::elsewhere) failing_ = {};

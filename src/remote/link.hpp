@@ -8,6 +8,7 @@
 
 #include "base/random_id.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -15,8 +16,11 @@
 
 namespace mortise::remote {
 
-/// For one address: resolving its name, connecting, encrypting and greeting together.
+/// For resolving a name, and for each step of a connection after which the server has to deliver
+/// something. So a silent server is given up soon, and a distant one has its time.
 inline constexpr std::chrono::seconds connect_time{2};
+/// For all steps of a connection. PostgreSQL with a password and TLS needs eight round trips.
+inline constexpr std::chrono::seconds longest_connect_time = 6 * connect_time;
 
 /// Any thread may want it, suspect it, mark it broken, and ask; those who poll ask without a mutex.
 /// What changes its state belongs to the reader's role, which one thread at a time has.
@@ -80,7 +84,14 @@ class Link {
   /// A try begins.
   void begin(Instant now) noexcept;
   /// It goes on with another server, which has a time of its own.
-  void next_server(Instant now) noexcept { set_limit(now + connect_time); }
+  void next_server(Instant now) noexcept {
+    since_ = now;
+    set_limit(now + connect_time);
+  }
+  /// The server has delivered something, and a further step follows.
+  void came_closer(Instant now) noexcept {
+    set_limit(std::min(now + connect_time, since_ + longest_connect_time));
+  }
   /// It has come so far; not for `idle` and `up`.
   void enter(State state) noexcept { state_.store(state); }
   /// It is greeted. Of what use that is, is not known yet.
@@ -143,7 +154,7 @@ class Link {
   Failing failing_{};
   bool welcome_ = false;
   bool of_use_ = false;
-  Instant up_since_{};
+  Instant since_{};  // this server is tried, or it is up
   base::SplitMix random_;
 };
 

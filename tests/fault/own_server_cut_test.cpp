@@ -90,7 +90,7 @@ TEST_F(OwnServerStore, ATakeInDoubtLeavesNothing) {
 }
 
 // The server ignores a take after a moment of its clock. Here a request takes longer than a second
-// to arrive, and the connection still counts as good. (A new one is given two seconds in all.)
+// to arrive, and the connection still counts as good. (Each step of a new one has two seconds.)
 // Promise: L7
 TEST_F(OwnServerStore, ALockIsTakenByRequestsThatArriveLate) {
   proxy().delay(850ms, 850ms);

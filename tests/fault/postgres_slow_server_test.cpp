@@ -64,9 +64,9 @@ TEST_P(PostgresFarServerLong, HasALockHeldForManyLeasesAndNoConnectionIsLost) {
   Proxy proxy(server().port(), {.protocol = test::ProxyProtocol::postgres});
   const auto record = std::make_shared<Record>();
   Client mine(PostgresServer::url_by(proxy.port()), {.observer = record});
-  // A new connection needs four round trips, and has two seconds for them.
-  mine.check(patience);
+  // A new connection needs four round trips. Each of them has two seconds.
   proxy.delay(round_trip / 2, round_trip / 2);
+  mine.check(patience);
   Lock lock = mine.make_lock("a", {.lease = lease});
   ASSERT_TRUE(lock.try_lock_for(patience));
   EXPECT_FALSE(happens_within([&] { return lock.lost().stop_requested(); }, held));

@@ -46,7 +46,7 @@ TEST_F(RedisSlowLink, ALockIsHeldLongerThanItsLease) {
 }
 
 // A server ignores a request after a moment of its clock. Here a request takes longer than a second
-// to arrive, and the connection still counts as good. (A new one is given two seconds in all.)
+// to arrive, and the connection still counts as good. (Each step of a new one has two seconds.)
 // Promise: L7
 TEST_F(RedisSlowLink, ALockIsTakenByRequestsThatArriveLate) {
   proxy().delay(850ms, 850ms);

@@ -68,6 +68,27 @@ TEST_F(RemoteLink, ATryLastsTwoSeconds) {
   EXPECT_EQ(due(), now_ + 1s + connect_time) << "another server has a time of its own";
 }
 
+// A distant server needs several round trips: for the connection, for TLS, for the password.
+TEST_F(RemoteLink, EachStepThatTheServerAnswersHasTwoSeconds) {
+  static_cast<void>(link_.want(false));
+  link_.begin(now_);
+  link_.enter(State::connecting);
+  const Instant began = now_;
+  for (int step = 0; step < 5; ++step) {
+    now_ += 1900ms;
+    EXPECT_EQ(link_.end(now_), End::none) << step;
+    link_.came_closer(now_);
+    if (step == 2) link_.enter(State::greeting);
+  }
+  EXPECT_EQ(due(), now_ + connect_time);
+  EXPECT_EQ(link_.end(now_ + connect_time), End::connection_is_late) << "it is silent";
+  now_ = began + longest_connect_time - 1s;
+  link_.came_closer(now_);
+  EXPECT_EQ(due(), began + longest_connect_time) << "it delivers a byte now and then";
+  link_.next_server(now_);
+  EXPECT_EQ(due(), now_ + connect_time);
+}
+
 // Whoever comes while it connects would end the try, and begin anew what was nearly done.
 TEST_F(RemoteLink, IsNotTriedAnewWhileItConnects) {
   static_cast<void>(link_.want(false));
