@@ -46,8 +46,8 @@ inline constexpr std::size_t renewal_batch = 128;
 [[nodiscard]] constexpr Nanos command_timeout(Nanos lease) noexcept {
   return std::min<Nanos>(std::chrono::seconds(1), lease / 6);
 }
-/// The same on a connection whose round trips take long. A lost renewal leaves time for another
-/// one.
+/// Its most on a slow link (see remote::RoundTrip). After a lost renewal a third of the lease is
+/// left. Another connection, with all its round trips, and a renewal have to fit in.
 [[nodiscard]] constexpr Nanos longest_command(Nanos lease) noexcept {
   return std::min<Nanos>(std::chrono::seconds(4), lease / renewals_in_a_lease);
 }
