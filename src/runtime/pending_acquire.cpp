@@ -6,11 +6,8 @@
 #include <mortise/lock.hpp>
 
 #include "base/live_threads.hpp"
-#include "runtime/raise.hpp"
 #include "runtime/slot.hpp"
 
-#include <exception>
-#include <system_error>
 #include <utility>
 
 namespace mortise {
@@ -28,8 +25,8 @@ AcquireOptions without_thread(const Slot& slot, const AcquireOptions& options) {
   const Backend& backend = slot.client().store().backend();
   if (backend.needs_waiting_threads()) {
     throw Error({Errc::unsupported, backend.describe() +
-                                        ": acquire_async(): a waiter of this store needs a thread "
-                                        "of its own; make the blocking call in a thread"});
+                                        ": a waiter of this store needs a thread of its own; make "
+                                        "the blocking call in a thread"});
   }
   if (base::is_thread(options.owner)) {
     throw Error({Errc::misconfigured, slot.name() +
@@ -58,37 +55,13 @@ void PendingAcquire::begin() {
   call_.emplace(*slot_, terms_, options_, nullptr, Queueing::joins, grace_, this);
 }
 
-bool PendingAcquire::step() noexcept {
+bool PendingAcquire::step() {
   // If the grant comes first, the guard in the result gives it back.
   if (is_given_up()) grace_.give_up();
   if (must_end()) grace_.end_now();
-  try {
-    if (call_->advance()) {
-      call_->report_wait();
-      return false;
-    }
-  } catch (const std::exception& error) {
-    forsake(error);
-  }
-  return true;
-}
-
-// Whatever else fails, the call leaves the queue of its name: it is about to be destroyed.
-void PendingAcquire::forsake(const std::exception& error) noexcept {
-  try {
-    call_->forsake();
-  } catch (const std::exception&) {
-    // Out of memory for the request that takes it back: it ends by itself.
-  }
-  Failure why;
-  why.code = Errc::exhausted;  // without memory for words
-  try {
-    const auto* const known = dynamic_cast<const std::system_error*>(&error);
-    if (known != nullptr) why = failure_of(*known);
-  } catch (const std::exception&) {
-    // Out of memory for the words.
-  }
-  fails(std::move(why));
+  if (!call_->advance()) return true;
+  call_->report_wait();
+  return false;
 }
 
 Instant PendingAcquire::again() const noexcept {
@@ -97,16 +70,10 @@ Instant PendingAcquire::again() const noexcept {
 
 void PendingAcquire::deliver(detail::Handler* handler) noexcept {
   std::optional<Holder> holder;
-  try {
-    if (!failure()) fails(call_->end(&holder));
-  } catch (const std::exception&) {
-    Failure why;
-    why.code = Errc::exhausted;
-    fails(std::move(why));
-  }
+  if (!failure()) attempt([&] { fails(call_->end(&holder)); });
   call_.reset();
   Guard guard(slot_, options_.owner, terms_->mode, failure(), std::move(holder));
-  if (!failure()) fails(guard.failure_);
+  if (!failure()) attempt([&] { fails(guard.failure_); });
   pass(handler, std::move(guard));
 }
 

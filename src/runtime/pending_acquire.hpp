@@ -8,7 +8,6 @@
 #include "runtime/acquire_call.hpp"
 #include "runtime/pending_call.hpp"
 
-#include <exception>
 #include <memory>
 #include <optional>
 
@@ -27,11 +26,10 @@ class PendingAcquire : public PendingCall {
 
  private:
   void begin() override;
-  [[nodiscard]] bool step() noexcept override;
+  [[nodiscard]] bool step() override;
+  void abandon() override { call_->forsake(); }
   [[nodiscard]] Instant again() const noexcept override;
   void deliver(detail::Handler* handler) noexcept final;
-  /// A step has thrown.
-  void forsake(const std::exception& error) noexcept;
   /// @param guard the result
   virtual void pass(detail::Handler* handler, Guard&& guard) noexcept {
     hand_over(handler, &guard);

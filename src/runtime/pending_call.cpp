@@ -6,7 +6,9 @@
 #include "runtime/client_state.hpp"
 #include "runtime/raise.hpp"
 
+#include <exception>
 #include <new>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -62,7 +64,8 @@ void raise_failure_of(const runtime::PendingCall& call) {
 namespace runtime {
 namespace {
 
-// How soon what could not be posted is posted again.
+// How soon what could not be posted is posted again. An executor does not report when it can take
+// completions again.
 constexpr std::chrono::milliseconds pause_before_the_next_post{10};
 // How often, if the client is closed and only the calling thread is left to try it.
 constexpr int most_last_posts = 50;
@@ -151,8 +154,27 @@ void PendingCall::wake() noexcept {
   if (!client_->forked()) client_->store().ready().ring(place_);
 }
 
+Failure PendingCall::reason_of(const std::exception& error) noexcept {
+  Failure why;
+  why.code = Errc::exhausted;
+  try {
+    const auto* const known = dynamic_cast<const std::system_error*>(&error);
+    if (known != nullptr) why = failure_of(*known);
+  } catch (const std::exception&) {
+    // Out of memory for the words.
+  }
+  return why;
+}
+
+// If `abandon()` finds no memory either, a request that it could not send ends by itself.
+void PendingCall::take_step() noexcept {
+  if (attempt([this] { over_ = step(); })) return;
+  static_cast<void>(tried([this] { abandon(); }));
+  over_ = true;
+}
+
 std::optional<Instant> PendingCall::proceed(bool posts) noexcept {
-  if (!over_) over_ = step();
+  if (!over_) take_step();
   if (!over_) return again();
   if (!posts) return Instant{};
   if (post()) return std::nullopt;

@@ -12,6 +12,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -82,6 +83,26 @@ class PendingCall : public Waker {
   /// @return whether the client is closed, and the call may sleep no more: nothing rings it later.
   [[nodiscard]] bool must_end() const noexcept;
   void fails(Failure why) noexcept { failure_ = std::move(why); }
+  /// Does a part of the call that may have no memory.
+  /// @return what that has thrown: `exhausted`, without words if there is no memory for them
+  template <class Part>
+  [[nodiscard]] static Failure tried(Part part) noexcept {
+    try {
+      part();
+    } catch (const std::exception& error) {
+      return reason_of(error);
+    }
+    return {};
+  }
+  /// The same, and the call fails with that, unless it has failed before.
+  /// @return whether nothing was thrown
+  template <class Part>
+  bool attempt(Part part) noexcept {
+    Failure why = tried(std::move(part));
+    if (!why) return true;
+    if (!failure_) fails(std::move(why));
+    return false;
+  }
 
   /// The same for a call that begins and ends by itself.
   void accept(std::unique_ptr<detail::Handler> handler, Executor* executor);
@@ -94,8 +115,11 @@ class PendingCall : public Waker {
 
   /// It begins: everything that may throw. No other thread is inside yet.
   virtual void begin() = 0;
+  /// A step that throws ends the call: the call fails with the reason, and `abandon()` follows.
   /// @return whether it is over
-  [[nodiscard]] virtual bool step() noexcept = 0;
+  [[nodiscard]] virtual bool step() = 0;
+  /// A step has thrown, and the call is about to be destroyed: it leaves whatever it takes part in.
+  virtual void abandon() {}
   /// @return when to step it again though nothing rings, in real time.
   [[nodiscard]] virtual Instant again() const noexcept = 0;
   /// Makes the result. @param handler gets the result by `hand_over()`; null: it is given back
@@ -130,6 +154,8 @@ class PendingCall : public Waker {
     std::atomic<bool> completed{false};
   };
 
+  [[nodiscard]] static Failure reason_of(const std::exception& error) noexcept;
+  void take_step() noexcept;
   [[nodiscard]] bool post() noexcept;
   [[nodiscard]] bool post_to(Executor& executor) noexcept;
   void end_and_post() noexcept;

@@ -5,7 +5,6 @@
 
 #include "runtime/client_state.hpp"
 
-#include <exception>
 #include <string>
 #include <utility>
 
@@ -18,18 +17,7 @@ void PendingCheck::begin() {
   until_ = later(BootClock::now(), wait_);
 }
 
-bool PendingCheck::step() noexcept {
-  try {
-    return look();
-  } catch (const std::exception&) {
-    Failure why;
-    why.code = Errc::exhausted;  // without memory for words
-    fails(std::move(why));
-    return true;
-  }
-}
-
-bool PendingCheck::look() {
+bool PendingCheck::step() {
   if (!sent_) {
     sent_ = true;
     fails(question_->send([this](Backend& backend) { backend.check(check_); }));
@@ -50,11 +38,8 @@ bool PendingCheck::look() {
 void PendingCheck::deliver(detail::Handler* handler) noexcept {
   question_.reset();
   Failure result;
-  try {
-    result = failure();
-  } catch (const std::exception&) {
-    result.code = failure().code;
-  }
+  result.code = failure().code;
+  static_cast<void>(tried([&] { result.text = failure().text; }));
   hand_over(handler, &result);
 }
 

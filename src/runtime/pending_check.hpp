@@ -18,10 +18,9 @@ class PendingCheck final : public PendingCall {
 
  private:
   void begin() override;
-  [[nodiscard]] bool step() noexcept override;
+  [[nodiscard]] bool step() override;
   [[nodiscard]] Instant again() const noexcept override { return until_; }
   void deliver(detail::Handler* handler) noexcept override;
-  [[nodiscard]] bool look();
 
   const core::Nanos wait_;
   Instant until_ = never;

@@ -6,7 +6,6 @@
 #include "runtime/raise.hpp"
 #include "runtime/slot.hpp"
 
-#include <exception>
 #include <utility>
 
 namespace mortise {
@@ -35,26 +34,20 @@ void PendingRelease::begin() {
 }
 
 void PendingRelease::discard() noexcept {
-  try {
+  // Out of memory for the request, the hold ends at its deadline.
+  static_cast<void>(tried([this] {
     ReleaseCall call(*slot_, {owner_, mode_, Unlocking::guard});
     call.hurry();
     Failure misuse;
     call.run(misuse);
-  } catch (const std::exception&) {
-    // Out of memory for the request: the hold ends at its deadline.
-  }
+  }));
 }
 
 void PendingRelease::deliver(detail::Handler* handler) noexcept {
   Released outcome = Released::unknown;
-  try {
-    Failure misuse;  // its owner was unlocked behind the guard's back
-    outcome = call_->end(misuse);
-    if (misuse) outcome = Released::was_lost;
-  } catch (const std::exception&) {
-    // Out of memory for the words of the misuse.
-    outcome = Released::was_lost;
-  }
+  Failure misuse;  // its owner was unlocked behind the guard's back
+  // What throws are the words of the misuse.
+  if (tried([&] { outcome = call_->end(misuse); }) || misuse) outcome = Released::was_lost;
   call_.reset();
   hand_over(handler, &outcome);
 }
