@@ -7,6 +7,7 @@
 #include <mortise/export.hpp>
 #include <mortise/options.hpp>
 #include <mortise/outcome.hpp>
+#include <mortise/pending.hpp>
 #include <mortise/run.hpp>
 
 #include <chrono>
@@ -25,8 +26,6 @@ namespace core {
 struct Terms;
 }
 namespace runtime {
-struct KeyCall;
-class OpenRun;
 class Slot;
 }  // namespace runtime
 class Client;
@@ -115,6 +114,17 @@ class MORTISE_WARN_UNUSED MORTISE_API Once {
   /// As above without exceptions. If another caller has the key, the run is not open and `ec` is
   /// clear.
   [[nodiscard]] Run begin(std::error_code& ec);
+  /// Begins a run without a thread that waits: see `Pending`. `OnceOptions::wait` and
+  /// `OnceOptions::stop` limit the wait.
+  ///
+  /// No thread owns the run, but the `Run` in the result. A coroutine that begins a key again while
+  /// it runs the key waits for itself, so set `OnceOptions::wait`. If the result is dropped, the
+  /// key is given back. The destructor of the run does not wait for the store.
+  /// @return the call, which has not begun yet. Its result is as of `begin()`. If the call failed,
+  /// the run is not open, and has the error
+  /// @errors `unsupported` (the waiters of `file:` need threads), thrown as `Error`; in the result
+  /// as `begin()`, without `unsupported` for a thread that already runs the key
+  [[nodiscard]] Pending<Run> begin_async();
 
   /// Returns the record of the key in the store. The call needs one round trip. The call ignores
   /// the fingerprint.
@@ -194,10 +204,6 @@ class MORTISE_WARN_UNUSED MORTISE_API Once {
   static void raise_after(const Run& run);
 
   void begin(Run& run);
-  static bool learn(runtime::Slot& slot, const Memory& memory, std::chrono::nanoseconds lease,
-                    std::chrono::nanoseconds wait, const std::stop_token& stop, Run& run);
-  static void told(const std::shared_ptr<const Record>& record, const Memory& memory, Run& run);
-  static void begun(std::shared_ptr<runtime::OpenRun> open, runtime::KeyCall&& call, Run& run);
   [[nodiscard]] std::shared_ptr<const Record> recall(bool forget, Failure& failure) const;
 
   std::shared_ptr<runtime::Slot> slot_;

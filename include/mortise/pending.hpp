@@ -20,6 +20,8 @@ class Client;
 class Executor;
 class Guard;
 class Lock;
+class Once;
+class Run;
 class Semaphore;
 
 namespace runtime {
@@ -92,8 +94,9 @@ class MORTISE_API Executor {
 struct Closed {};
 
 /// A call that has not begun: `lock.acquire_async({.wait = 2s})`. The call begins when a coroutine
-/// awaits the object, or with `start()`. A call that never begins does nothing, except
-/// `Guard::unlock_async()`, which then unlocks without waiting.
+/// awaits the object, or with `start()`. A call that never begins does nothing, with two
+/// exceptions: `Guard::unlock_async()` then unlocks, and `Run::succeed_async()` and
+/// `Run::fail_async()` then record the outcome, all without waiting.
 ///
 /// **The owner.** No thread owns the hold. If `AcquireOptions::owner` is empty, each call has an
 /// owner of its own (`Owner::unique()`), which the `Guard` keeps. So two coroutines of one thread
@@ -116,17 +119,18 @@ struct Closed {};
 /// - The program destroys the coroutine while it is suspended here. The wait ends as after a stop
 ///   request, and no code of the program runs.
 ///
-/// In the last two cases, the library unlocks what the call has acquired, and no thread waits for
-/// that. In a forked child, a call that its parent began never ends.
+/// In the last two cases, the library unlocks what the call has acquired, or gives the run back,
+/// and no thread waits for that. In a forked child, a call that its parent began never ends.
 ///
 /// **Errors.** A coroutine gets an `Error`, except for contention: the result is then an empty
-/// `Guard` or `Permit`. A handler gets every failure as a part of the result.
+/// `Guard` or `Permit`, or a `Run` that is not open. A handler gets every failure as a part of the
+/// result.
 ///
 /// **GCC 12** destroys an options struct twice if it is part of a `co_await` expression. So make
 /// the `Lock` in a statement of its own, `Lock lock = client.make_lock(name, {.lease = 5s});`, and
 /// then write `co_await lock.acquire_async(2s)`.
 ///
-/// @tparam Result `Guard`, `Permit`, `Released`, `bool`, `Failure` or `Closed`
+/// @tparam Result `Guard`, `Permit`, `Run`, `Outcome`, `Released`, `bool`, `Failure` or `Closed`
 /// @thread_safety One thread at a time.
 template <class Result>
 class [[nodiscard]] Pending {
@@ -216,6 +220,8 @@ class [[nodiscard]] Pending {
   friend class Client;
   friend class Guard;
   friend class Lock;
+  friend class Once;
+  friend class Run;
   friend class Semaphore;
 
   template <class Function>

@@ -7,6 +7,7 @@
 #include <mortise/export.hpp>
 #include <mortise/key.hpp>
 #include <mortise/outcome.hpp>
+#include <mortise/pending.hpp>
 #include <mortise/store_id.hpp>
 #include <mortise/token.hpp>
 
@@ -24,8 +25,10 @@ struct HoldId;
 struct Memory;
 struct Record;
 namespace runtime {
+class BeginCall;
 class OpenRun;
-}
+class PendingBegin;
+}  // namespace runtime
 
 /// The permission to run a key, and the duty to report its outcome. `Once::begin()` returns a run.
 /// `Once::run()` passes the run to its body.
@@ -79,10 +82,24 @@ class MORTISE_API Run {
   Outcome fail(std::string_view reason = {});
   /// As above without exceptions.
   Outcome fail(std::string_view reason, std::error_code& ec);
+  /// As `succeed()`, without a thread that waits: see `Pending`. The call takes the run over, so
+  /// this object is not open any more. Its `outcome()` stays as it is: use the result.
+  ///
+  /// Nothing stops the call half-way. If its coroutine is destroyed, the call continues. If the
+  /// call is never begun, the client records the result without waiting.
+  /// @param result as for `succeed()`; copied
+  /// @return the call, which has not begun yet. The outcome in its result is as of `succeed()`. If
+  /// the call failed, `Outcome::error()` returns the reason
+  /// @errors `misconfigured` (the result is too long), `not_owner` (the run is not open), thrown as
+  /// `Error`. The run then stays as it is. In the result as `succeed()`
+  [[nodiscard]] Pending<Outcome> succeed_async(std::string_view result = {});
+  /// As `fail()`, without a thread that waits. As above.
+  [[nodiscard]] Pending<Outcome> fail_async(std::string_view reason = {});
   /// Frees the key without an outcome. The key stays pending, as if the runner had died. The next
   /// caller runs the key at once, with a `number()` that is one larger. Never throws. Does nothing
   /// if the run is not open.
-  /// @blocking At most one command timeout.
+  /// @blocking At most one command timeout. A run of `Once::begin_async()` does not wait: the
+  /// client repeats the request until the store answers.
   void give_back() noexcept;
 
   /// @return the key; empty if the run was never open.
@@ -130,7 +147,11 @@ class MORTISE_API Run {
 
  private:
   friend class Once;
+  friend class runtime::BeginCall;
+  friend class runtime::PendingBegin;
+  [[nodiscard]] Failure check(KeyState state, std::string_view bytes) const;
   Outcome conclude(KeyState state, std::string_view bytes);
+  [[nodiscard]] Pending<Outcome> conclude_async(KeyState state, std::string_view bytes);
 
   std::shared_ptr<runtime::OpenRun> open_;
   std::string key_;

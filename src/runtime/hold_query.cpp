@@ -114,7 +114,7 @@ std::optional<Holder> local_holder(Slot& slot) {
   return holder;
 }
 
-KeyGlance glance(Slot& slot, const Memory& asked) {
+KeyGlance glance(Slot& slot, const Memory& asked, Owner asker) {
   KeyGlance glance;
   if (slot.client().forked()) return glance;
   const Slot::Lock lock(slot.mutex);
@@ -126,7 +126,7 @@ KeyGlance glance(Slot& slot, const Memory& asked) {
     glance.differs = glance.others && differs;
   } else if (live->lease.valid_for(slot.client().now()) > core::Nanos(0)) {
     glance.differs = differs;
-    glance.own = key.begun_by == Owner::this_thread();
+    glance.own = key.begun_by == asker;
     glance.runs = key.record_of_run(live->number);
   }
   return glance;

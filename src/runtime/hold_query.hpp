@@ -42,7 +42,8 @@ void guarded(Slot& slot, Owner owner, Mode mode) noexcept;
 /// @return the hold of another owner of this process, as others would see it.
 [[nodiscard]] std::optional<Holder> local_holder(Slot& slot);
 /// @return what a caller that has just come may know without asking for the key.
-[[nodiscard]] KeyGlance glance(Slot& slot, const Memory& asked);
+/// @param asker see `KeyCall::begun_by`
+[[nodiscard]] KeyGlance glance(Slot& slot, const Memory& asked, Owner asker);
 
 /// Asks the server who holds the name.
 [[nodiscard]] std::optional<Holder> ask_holder(Slot& slot, Failure& failure);

@@ -39,7 +39,7 @@ struct KeyTalk {
 /// What a caller sees of a key when it comes.
 struct KeyGlance {
   std::shared_ptr<const Record> runs{};  ///< the live run of this process; null: there is none
-  bool own = false;                      ///< this thread waited for its begin
+  bool own = false;                      ///< the asking thread waited for its begin
   bool others = false;                   ///< others of this process ask for the key now
   bool differs = false;                  ///< with another fingerprint, they or the run
 };
@@ -56,7 +56,7 @@ struct KeyNews {
 struct KeyCall {
   std::shared_ptr<const Memory> memory;
   /// The thread that waits for this call. A run belongs to its own owner, and not to that thread,
-  /// which only must not wait for itself.
+  /// which only must not wait for itself. Of a call without a thread: the owner of its run.
   Owner begun_by{};
   std::uint64_t arrival = 0;               ///< it came to wait as that one
   bool busy_here = false;                  ///< it did not: it found others of this process

@@ -5,7 +5,9 @@
 #include <mortise/run.hpp>
 
 #include "core/terms.hpp"
+#include "runtime/conclude_call.hpp"
 #include "runtime/hold_query.hpp"
+#include "runtime/pending_conclusion.hpp"
 #include "runtime/raise.hpp"
 #include "runtime/release_call.hpp"
 #include "runtime/slot.hpp"
@@ -40,12 +42,13 @@ KeyEnding OpenRun::ending(KeyState state, std::string_view bytes) const {
                                            .fingerprint = call_.memory->fingerprint})};
 }
 
-Released OpenRun::end(KeyEnding* ending, Failure& failure) {
+void OpenRun::give_back() {
   // An observer may destroy whatever else keeps the slot.
   const std::shared_ptr<Slot> keep = slot_;
-  const Released outcome = ReleaseCall(*keep, {.owner = owner_, .ending = ending}).run(failure);
-  if (outcome == Released::unknown && !failure) failure = keep->client().closed_failure();
-  return outcome;
+  ReleaseCall call(*keep, {.owner = owner_});
+  if (!waits_) call.hurry();
+  Failure failure;
+  call.run(failure);
 }
 
 }  // namespace mortise::runtime
@@ -83,32 +86,43 @@ void Run::give_back() noexcept {
   const std::shared_ptr<runtime::OpenRun> open = std::exchange(open_, nullptr);
   if (!open) return;
   try {
-    Failure failure;
-    static_cast<void>(open->end(nullptr, failure));
+    open->give_back();
   } catch (const std::exception&) {
     // Out of memory for the request: the hold ends with its lease.
   }
 }
 
-Outcome Run::conclude(KeyState state, std::string_view bytes) {
+Failure Run::check(KeyState state, std::string_view bytes) const {
   const bool confirms = open_ && open_->confirms(state);
-  failure_ = confirms ? Failure() : core::check_outcome(bytes);
-  if (!open_ && !failure_) failure_ = {Errc::not_owner, key_ + ": the run is not open"};
+  Failure wrong = confirms ? Failure() : core::check_outcome(bytes);
+  if (!open_ && !wrong) wrong = {Errc::not_owner, key_ + ": the run is not open"};
+  return wrong;
+}
+
+Outcome Run::conclude(KeyState state, std::string_view bytes) {
+  failure_ = check(state, bytes);
   if (failure_) return {};
-  // What needs memory comes first: where there is none the run stays open.
-  runtime::KeyEnding ending = open_->ending(state, bytes);
-  const auto unsaid = std::make_shared<const Record>(
-      Record{.state = KeyState::pending, .run = number_, .number = ending.record->number});
-  const std::shared_ptr<runtime::OpenRun> open = std::exchange(open_, nullptr);
-  Failure failure;
-  const Released told = open->end(&ending, failure);
-  if (told == Released::released) {
-    outcome_ = Outcome(ending.record);
-  } else {
-    outcome_ = Outcome(unsaid, false, told == Released::was_lost);
-    if (told == Released::unknown) failure_ = std::move(failure);
-  }
+  runtime::ConcludeCall call(open_, state, bytes);
+  call.begin(nullptr);
+  open_.reset();
+  outcome_ = call.run(failure_);
   return outcome_;
+}
+
+Pending<Outcome> Run::conclude_async(KeyState state, std::string_view bytes) {
+  failure_ = check(state, bytes);
+  runtime::raise_if(failure_);
+  Pending<Outcome> pending(std::make_shared<runtime::PendingConclusion>(open_, state, bytes));
+  open_.reset();  // the call has it
+  return pending;
+}
+
+Pending<Outcome> Run::succeed_async(std::string_view result) {
+  return conclude_async(KeyState::succeeded, result);
+}
+
+Pending<Outcome> Run::fail_async(std::string_view reason) {
+  return conclude_async(KeyState::failed, reason);
 }
 
 Outcome Run::succeed(std::string_view result) {

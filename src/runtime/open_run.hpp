@@ -24,8 +24,9 @@ class Slot;
 /// @thread_safety every member may be called concurrently, except that a run ends once.
 class OpenRun {
  public:
-  explicit OpenRun(std::shared_ptr<Slot> slot) noexcept
-      : slot_(std::move(slot)), owner_(Owner::unique()) {}
+  /// @param waits whether its runner may wait for the store when it gives the run back
+  OpenRun(std::shared_ptr<Slot> slot, bool waits) noexcept
+      : slot_(std::move(slot)), owner_(Owner::unique()), waits_(waits) {}
   OpenRun(const OpenRun&) = delete;
   OpenRun& operator=(const OpenRun&) = delete;
   ~OpenRun();
@@ -50,12 +51,13 @@ class OpenRun {
 
   /// @return what the run leaves if it ends so.
   [[nodiscard]] KeyEnding ending(KeyState state, std::string_view bytes) const;
-  /// Ends it. @param ending null: without an outcome. Its record becomes what stands
-  Released end(KeyEnding* ending, Failure& failure);
+  /// Ends it without an outcome.
+  void give_back();
 
  private:
   std::shared_ptr<Slot> slot_;
   const Owner owner_;
+  const bool waits_;
   KeyCall call_;
   std::shared_ptr<const Record> written_;
 };

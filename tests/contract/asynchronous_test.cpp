@@ -11,6 +11,8 @@
 #include <mutex>
 #include <optional>
 #include <stop_token>
+#include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -415,6 +417,187 @@ MORTISE_TEST(Asynchronous, ALossIsReportedWhateverDrivesTheClient, Quality::leas
     EXPECT_TRUE(driven_until(one, [&] { return told_again.load(); }));
     blocks.reset();
     EXPECT_FALSE(delayed);
+  }
+}
+
+// Promise: O1
+MORTISE_TEST(Asynchronous, OfManyCoroutinesOneRunsAndAllAreTold, Quality::leases, Quality::once) {
+  constexpr int many = 40;
+  for (const Drive drive : each_drive) {
+    SCOPED_TRACE(text_of_drive(drive));
+    Client one = client({.drive = drive});
+    std::atomic<int> runs{0};
+    std::atomic<int> told{0};
+    const auto pay = [&](std::string key) -> Detached {
+      Once payment = one.make_once(key);
+      Run run = co_await payment.begin_async();
+      if (!run) {
+        if (run.outcome().result() == "paid" && run.outcome().replayed()) ++told;
+        co_return;
+      }
+      EXPECT_EQ(run.number(), 1U);
+      EXPECT_GT(run.valid_for(), 0ns);
+      ++runs;
+      co_await one.make_lock("other name").acquire_async(0ms);  // others come meanwhile
+      const Outcome outcome = co_await run.succeed_async("paid");
+      EXPECT_FALSE(run);
+      if (outcome.result() == "paid" && !outcome.replayed()) ++told;
+    };
+    const std::string key = std::string("key ") + text_of_drive(drive);
+    for (int i = 0; i < many; ++i) pay(key);
+    EXPECT_TRUE(driven_until(one, [&] { return told == many; })) << told;
+    EXPECT_EQ(runs, 1);
+  }
+}
+
+MORTISE_TEST(Asynchronous, AKeyThatIsRunElsewhereIsAValue, Quality::leases, Quality::once) {
+  for (const Drive drive : each_drive) {
+    SCOPED_TRACE(text_of_drive(drive));
+    const std::string key = std::string("key ") + text_of_drive(drive);
+    Client runner = client();
+    Client one = client({.drive = drive});
+    Run running = runner.make_once(key, {.fingerprint = "right"}).begin();
+    std::atomic<int> over{0};
+    std::stop_source stop;
+    const auto begin = [&](OnceOptions options, std::error_code expected) -> Detached {
+      const std::error_code wanted = expected;
+      std::atomic<int>& count = over;
+      Once once = one.make_once(key, options);
+      const Run run = co_await once.begin_async();
+      EXPECT_FALSE(run);
+      EXPECT_EQ(run.error(), wanted);
+      EXPECT_EQ(run.outcome().state(), KeyState::pending);
+      ++count;
+    };
+    OnceOptions options{.fingerprint = "right", .wait = 0ms};
+    begin(options, make_error_code(Errc::timeout));
+    options.wait = answer_time;
+    begin(options, make_error_code(Errc::timeout));
+    options.wait = forever;
+    options.stop = stop.get_token();
+    begin(options, make_error_code(Errc::cancelled));
+    EXPECT_TRUE(driven_until(one, [&] { return over == 2; }));
+    // Another fingerprint does not wait, although a call of this client waits for the key.
+    std::atomic<bool> differs{false};
+    one.make_once(key, {.fingerprint = "wrong"}).begin_async().start([&](const Run& run) {
+      differs = run.error() == Errc::mismatch;
+    });
+    EXPECT_TRUE(driven_until(one, [&] { return differs.load(); }));
+    stop.request_stop();
+    EXPECT_TRUE(driven_until(one, [&] { return over == 3; }));
+    running.give_back();
+    std::error_code ec;
+    const Run next =
+        runner.make_once(key, {.fingerprint = "right", .wait = fallback_period}).begin(ec);
+    EXPECT_TRUE(next) << "a cancelled call has left something";
+  }
+}
+
+// Promise: O1
+MORTISE_TEST(Asynchronous, ARunThatNoHandlerGetsIsGivenBack, Quality::leases, Quality::once) {
+  for (const Drive drive : each_drive) {
+    SCOPED_TRACE(text_of_drive(drive));
+    Shelf shelf;
+    Client one = client({.drive = drive});
+    Client other = client();
+    const auto next_runs = [&](const std::string& key) {
+      std::atomic<bool> ran{false};
+      const std::jthread thread(
+          [&] { ran = static_cast<bool>(other.make_once(key, {.wait = patience}).begin()); });
+      return driven_until(one, [&] { return ran.load(); });
+    };
+    const std::string suffix = text_of_drive(drive);
+    one.make_once("dropped " + suffix).begin_async().on(shelf).start([](const Run&) {});
+    ASSERT_TRUE(driven_until(one, [&] { return shelf.size() == 1; }));
+    shelf.take().clear();
+    EXPECT_TRUE(next_runs("dropped " + suffix));
+
+    one.make_once("ignored " + suffix).begin_async().start();
+    EXPECT_TRUE(next_runs("ignored " + suffix));
+
+    std::optional<Run> running = other.make_once("destroyed " + suffix).begin();
+    const auto wait = [&]() -> Owned {
+      Once once = one.make_once("destroyed " + suffix);
+      const Run run = co_await once.begin_async();
+      ADD_FAILURE() << "the coroutine continued";
+    };
+    {
+      const Owned waits = wait();
+      one.poll();
+    }
+    running.reset();
+    EXPECT_TRUE(next_runs("destroyed " + suffix));
+  }
+}
+
+// Promise: O2
+MORTISE_TEST(Asynchronous, AnOutcomeIsRecordedWhateverBecomesOfItsCall, Quality::leases,
+             Quality::once) {
+  for (const Drive drive : each_drive) {
+    SCOPED_TRACE(text_of_drive(drive));
+    Client one = client({.drive = drive});
+    Client other = client();
+    const std::string suffix = text_of_drive(drive);
+    std::atomic<bool> over{false};
+    std::vector<Owned> destroyed;
+    const auto conclude = [&](Run run) -> Owned { co_await run.succeed_async("destroyed"); };
+    const auto work = [&]() -> Detached {
+      Once unstarted = one.make_once("unstarted " + suffix);
+      Run first = co_await unstarted.begin_async();
+      static_cast<void>(first.succeed_async("unstarted"));
+      Once left = one.make_once("destroyed " + suffix);
+      Run second = co_await left.begin_async();
+      destroyed.push_back(conclude(std::move(second)));
+      destroyed.clear();
+      Once fails = one.make_once("failed " + suffix);
+      Run third = co_await fails.begin_async();
+      const Outcome outcome = co_await third.fail_async("no");
+      EXPECT_EQ(outcome.reason(), "no");
+      EXPECT_FALSE(outcome.error());
+      over = true;
+    };
+    work();
+    ASSERT_TRUE(driven_until(one, [&] { return over.load(); }));
+    for (const std::string kind : {"unstarted", "destroyed"}) {
+      EXPECT_TRUE(driven_until(one, [&] {
+        return other.make_once(kind + " " + suffix).look().result() == kind;
+      })) << kind;
+    }
+    EXPECT_EQ(other.make_once("failed " + suffix).look().reason(), "no");
+  }
+}
+
+MORTISE_TEST(Asynchronous, AnOutcomeThatCannotBeRecordedLeavesTheRunOpen, Quality::leases,
+             Quality::once) {
+  Client one = client();
+  Run run = one.make_once("key").begin();
+  EXPECT_THROW(static_cast<void>(run.succeed_async(std::string(65'537, 'x'))), Error);
+  EXPECT_TRUE(run);
+  EXPECT_EQ(run.error(), Errc::misconfigured);
+  run.give_back();
+  EXPECT_THROW(static_cast<void>(run.succeed_async("late")), Error);
+  EXPECT_EQ(run.error(), Errc::not_owner);
+}
+
+// Promise: S9
+MORTISE_TEST(Asynchronous, CloseEndsTheCallsForKeys, Quality::leases, Quality::once) {
+  for (const Drive drive : each_drive) {
+    SCOPED_TRACE(text_of_drive(drive));
+    const std::string key = std::string("key ") + text_of_drive(drive);
+    Client runner = client();
+    Client one = client({.drive = drive});
+    const Run running = runner.make_once(key).begin();
+    Once wanted = one.make_once(key);
+    std::atomic<int> closed{0};
+    for (int i = 0; i < 3; ++i) {
+      wanted.begin_async().start([&](const Run& run) {
+        if (run.error() == Errc::closed) ++closed;
+      });
+    }
+    one.poll();
+    one.close();
+    EXPECT_TRUE(driven_until(one, [&] { return closed == 3; }));
+    EXPECT_THROW(wanted.begin_async().start([](const Run&) {}), Error);
   }
 }
 
