@@ -43,7 +43,7 @@ class Runs : public KeyTest {};                 // O1, O2: who runs it, and what
 class Sharing : public ContractTest {};         // S1, S2, S5, S6, S7, L5: readers and writers
 class Permits : public ContractTest {};         // S1, S2, S3, L6: semaphores
 class StandardShared : public ContractTest {};  // std::shared_lock and its kin
-class Asynchronous : public ContractTest {};    // S1, S6, S9: calls without a thread
+class Asynchronous : public KeyTest {};         // S1, S6, S9, O1, O2: calls without a thread
 class Traits : public ContractTest {};          // the ground is what it says
 
 }  // namespace mortise::contract
