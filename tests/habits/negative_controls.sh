@@ -15,7 +15,8 @@ good_tree() {
     rm -rf "$scratch"
     mkdir -p "$scratch"/{include/mortise,src/base,src/core,src/runtime,src/remote,src/redis,src/file,tests/unit,tests/habits,examples/own_backend,docs}
     cd "$scratch"
-    write include/mortise/lock.hpp '#include <string>' '#define MORTISE_API' 'class MORTISE_API Lock {};'
+    write include/mortise/lock.hpp '#include <string>' '#define MORTISE_API' 'namespace mortise {' 'namespace core {' \
+        'class Terms;' '}  // namespace core' 'class MORTISE_API Lock {};' '}  // namespace mortise' 'using mortise::Lock;'
     write src/base/name.hpp '#include <mortise/lock.hpp>' '#include <unistd.h>'
     write src/core/lease.hpp '#include "base/name.hpp"' '#include <chrono>'
     write src/runtime/engine.hpp '#include "core/lease.hpp"' '#include <thread>'
@@ -237,6 +238,12 @@ echo 'lock author' >>tests/habits/public_headers.txt
 fails public_headers 'backend.hpp does not include lock.hpp'
 echo '#include <mortise/lock.hpp>' >>examples/own_backend/board.hpp
 fails public_headers 'needs mortise.hpp and backend.hpp alone'
+write include/mortise/lock.hpp '#define MORTISE_API' 'namespace mortise {' 'namespace core {' 'class MORTISE_API Terms {};' \
+    '}  // namespace core' '}  // namespace mortise'
+fails public_headers 'include/mortise/lock.hpp:6: MORTISE_API in an internal namespace'
+write include/mortise/lock.hpp '#define MORTISE_API' 'namespace mortise::runtime {' 'MORTISE_API void start();' \
+    '}  // namespace mortise::runtime'
+fails public_headers 'include/mortise/lock.hpp:5: MORTISE_API in an internal namespace'
 
 sed -i 's/\[\[nodiscard\]\] //' tests/habits/traps.cpp
 fails traps 'tests/habits/traps.cpp:6: no warning with "nodiscard"'

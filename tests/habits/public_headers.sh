@@ -3,7 +3,8 @@
 # Goal: a user of locks reads and compiles the headers for users, and none that only authors of backends
 # need. Method: public_headers.txt names the reader of each header. The compiler says which headers
 # mortise.hpp and backend.hpp include; that is compared with the table. The example of an own backend
-# includes these two alone.
+# includes these two alone. A shared library exports nothing of the internal namespaces: no header marks a name
+# there with MORTISE_API (package.exported_symbols looks at the library, but in the full run only).
 # Usage: public_headers.sh <root of the source tree> <C++ compiler>
 set -euo pipefail
 export LC_ALL=C
@@ -48,4 +49,18 @@ done < <(comm -23 <(headers_for author) <(reached_from backend))
 while read -r place; do
     complain "$place: an author of a backend needs mortise.hpp and backend.hpp alone"
 done < <(grep -nE '#include <mortise/' examples/own_backend/*.[ch]pp | grep -vE '<mortise/(mortise|backend)\.hpp>')
+
+while read -r place; do
+    complain "$place: MORTISE_API in an internal namespace"
+done < <(find include/mortise -name '*.hpp' -exec awk '
+    FNR == 1 { depth = 0; inside = 0 }
+    {
+        line = $0
+        sub(/\/\/.*/, "", line)
+        gsub(/"[^"]*"/, "", line)
+        if (!inside && line ~ /^(inline )?namespace ([a-z]+::)*(base|core|runtime)[ :{]/) { inside = 1; around = depth }
+        depth += gsub(/\{/, "", line) - gsub(/\}/, "", line)
+        if (inside && depth <= around) inside = 0
+        if (inside && line ~ /MORTISE_API/) print FILENAME ":" FNR
+    }' {} +)
 exit "$bad"
