@@ -21,8 +21,8 @@ set(mortise_tests_of_full
     "SupportOwnTime|ZooKeeperSupport|PostgresServerTest|CheckerSpeed|Broken[A-Za-z]*")
 
 # The run of one component has 60 seconds, for the build as well. It leaves these tests to the short run (label
-# `slow`): they take longest on a quiet machine, or need several servers or clients of other libraries. The contract
-# of the first way to a store is complete there, except for the single tests below.
+# `slow`): they take longest on a quiet machine, or need several servers or clients of other libraries. In the runs of
+# ZooKeeper and PostgreSQL, whose servers are slow, the contract has only the suites that these stores decide.
 set(mortise_slow_tests
     "contract[.](postgres_fair|postgres_pooled)[.]shard[0-9]+"
     "(contract|fault)[.][a-z]+[.]slow[.]shard[0-9]+|contract[.]zookeeper_ensemble[.]shard[0-9]+"
@@ -31,26 +31,50 @@ set(mortise_slow_tests
     "PostgresDurability|PostgresPromotion|PostgresWaiting|At/PostgresConclusions"
     "RedisReplicas|RedisCluster(Strangers|Moves|Orders)|RedisSentinel(Lies|Tls)|RedisSlowLink|RedisShortage"
     "RedisReasons|RedisDirect/MinHold"
+    "Postgres(Migration|NewNames|Sessions|Tickets|Connector|Clock|HostNames|Doubts|SharedListings|Names)"
+    "(Postgres|Isolation|At)/Postgres(Guards|GuardsTogether|OtherStore|Confirmation)"
     "Redlock(Minority|Undo|Thaw|Moves|Validity|Memory)|RedlockNetwork/Outage")
 
-# Single tests of processes that have many suites: they run together in a process of their own.
-set(mortise_slow_zookeeper_contract
-    "ZooKeeper/Runs.LostMessagesChangeNoOutcome/*:ZooKeeper/Runs.WhoseReplyIsLostIsNotToldThatItLost/*"
-    "ZooKeeper/Closing.RacesWithMessagesUnderWay/*:ZooKeeper/StandardLocks.TimedLocksAcceptEveryClockAndUnit/*"
-    "ZooKeeper/StandardLocks.SeveralAtOnceWithoutDeadlock/*:ZooKeeper/Names.MayHoldEveryByte/*"
-    "ZooKeeper/Keys.AreAsHostileAsNames/*:ZooKeeper/AdministeringModes.NamesOfAnyBytesAreListedInEachMode/*"
-    "ZooKeeper/Administering.PagesMissNoNameThatIsHeldThroughout/*"
-    "ZooKeeper/ExactHold.ARenewalUnderWayDoesNotTakeTheNameBack/*:ZooKeeperDirect/Exclusion.*")
+# Single tests of processes that have many suites: they run together in processes of their own.
+
+# In these suites of the contract the core and the runtime decide, whatever the store. The runs of the components core,
+# memory and redis have them all.
+set(mortise_contract_of_the_core Guards LockAll LockAllKept LostHold Observing Options Reentry StandardLocks
+    StandardShared ThreadEnd)
+# These compute for long, or wait for long, on each store.
+set(mortise_slow_contract
+    Asynchronous.CoroutinesOfOneThreadExcludeEachOther Cancelling.AStopRacesWithTheGrant
+    Cancelling.ATimeOutRacesWithTheGrant Exclusion.ClientsWithoutTurnsNeverHoldTogether
+    Exclusion.ThreadsOfOneClientNeverHoldTogether Keys.AreAsHostileAsNames Keys.FingerprintsAreAnyBytes
+    Names.MayHoldEveryByte Names.ThatLookAlikeNeverShareALock
+    Permits.ManyThreadsOfTwoClientsNeverHaveMoreThanThereAre Permits.EndNotWithTheThreadThatTookThem
+    Runs.LostMessagesChangeNoOutcome Runs.WhoseReplyIsLostIsNotToldThatItLost
+    Sharing.AThreadThatEndsLeavesItsPartToNobody Sharing.LostMessagesLeaveNoReaderBehind
+    Sharing.ReadersThatJoinForEverLetAWriterIn Sharing.WritersThatComeForEverLetReadersIn
+    Administering.PagesMissNoNameThatIsHeldThroughout AdministeringModes.NamesOfAnyBytesAreListedInEachMode
+    Administering.ListsNamesOfAnyBytesByAnyPrefix)
+list(TRANSFORM mortise_contract_of_the_core APPEND ".*")
+foreach(store IN ITEMS ZooKeeper Postgres)
+    string(TOLOWER "${store}" slow)
+    set(slow "mortise_slow_${slow}_contract")
+    set(${slow} ${mortise_contract_of_the_core} ${mortise_slow_contract})
+    list(TRANSFORM ${slow} REPLACE "([a-z])$" "\\1/*")
+    list(TRANSFORM ${slow} PREPEND "${store}/")
+endforeach()
+list(APPEND mortise_slow_zookeeper_contract
+    "ZooKeeper/Closing.RacesWithMessagesUnderWay/*:ZooKeeper/ExactHold.ARenewalUnderWayDoesNotTakeTheNameBack/*"
+    "ZooKeeper/Fencing.TokensGrowOverARestartOfTheServer/*:ZooKeeperDirect/Exclusion.*")
+list(APPEND mortise_slow_postgres_contract
+    "Postgres/Outage.IsOverWhenItIsOver/*:Postgres/Sharing.DoesNotTouchAReadersGuardThatIsElsewhere/*"
+    "Postgres/MinHold.*")
 set(mortise_slow_zookeeper_faults
     "ZooKeeperCrowd.*:ZooKeeper*/ZooKeeperOther*:ZooKeeperOther*:ZooKeeperQuorum.*:ZooKeeperCutOff.*:ZooKeeperTls.*"
     "ZooKeeperKeys.WhatIsOverGoesALittleWithEachRun:ZooKeeperRequests.OfAGrantAmongEightSessionsAreFive"
+    "ZooKeeperKeys.ThoseWhoWaitAreWokenOnceWithTheResult:ZooKeeperKeys.AnOutcomeThatTheServerTakesNoPacketForIsGivenUp"
+    "ZooKeeperCut/ZooKeeperSteps.*AndTheSessionEnds:ZooKeeperCut/ZooKeeperSteps.*WithoutParent"
+    "ZooKeeperPulse.*OfManyHoldsInTurn:ZooKeeperPulse.RenewsAHundredHolds*:ZooKeeperRefusals.*:ZooKeeperSix.*"
+    "ZooKeeperOutage.AProcessThatStoodStill*"
     "ZooKeeperContainers.*:ZooKeeperWithoutData.*:ZooKeeperSequence.*")
-set(mortise_slow_postgres_contract
-    "Postgres/LockAll.OpposedCallersNeitherDeadlockNorGoOnForEver/*:Postgres/Names.MayHoldEveryByte/*"
-    "Postgres/Administering.PagesMissNoNameThatIsHeldThroughout/*:Postgres/Outage.IsOverWhenItIsOver/*"
-    "Postgres/Keys.AreAsHostileAsNames/*:Postgres/ThreadEnd.EndsWhatIsLeftWhenTheGuardHasGone/*"
-    "Postgres/Sharing.DoesNotTouchAReadersGuardThatIsElsewhere/*:Postgres/MinHold.IsSaidAgainUntilItIsHeard/*"
-    "Postgres/Observing.ASlowObserverDelaysNoRenewal/*")
 
 # Adds the labels `full` and `slow` to the list of labels in the variable `variable`, if the test is not in the short
 # run, or not in the run of one component.
