@@ -158,6 +158,31 @@ TEST_F(PostgresNotify, IsDoneBehindTheRelease) {
   EXPECT_EQ(talk.notification(100ms), std::nullopt) << "told of what is held";
 }
 
+// Notifications come on a connection of their own. Without it the waiter looks once per second; the
+// refusal may be an administrator's mistake of a minute.
+TEST_F(PostgresNotify, AreListenedForAgainAfterARefusal) {
+  Client theirs = client();
+  Lock lock = theirs.make_lock("a", {.lease = 60s});
+  lock.lock();
+  Party waiter(client(), "a");
+  waiter.client().check(patience);
+  const auto connections = [&] {
+    return see(std::string("select count(*) from (") + sessions + ") as all_of_them");
+  };
+  ASSERT_EQ(connections(), "2");
+  server().talk().run("alter role shop nologin");
+  auto served = waiter.start();
+  EXPECT_TRUE(comes_to_wait("a"));
+  EXPECT_TRUE(eventually([&] {
+    return server().log().find("not permitted to log in") != std::string::npos;
+  })) << "nothing was refused: this test is about nothing";
+  server().talk().run("alter role shop login");
+  EXPECT_TRUE(eventually([&] { return connections() == "3"; })) << "it never listens again";
+  EXPECT_EQ(lock.release(), Released::released);
+  EXPECT_TRUE(comes(served));
+  EXPECT_EQ(waiter.release(), Released::released);
+}
+
 /// Sixteen sessions of another database that say the same without pause, until this goes. All of
 /// them, and the server's processes that serve them, share one processor: what they cost others is
 /// then what they lock, and not the time of all processors.
