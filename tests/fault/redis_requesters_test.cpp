@@ -2,12 +2,18 @@
 // Goal: of two threads that ask for one attempt the late one sends nothing, however late it is: its
 // request would come behind the release, or behind the cancel, and make an orphaned grant. Method:
 // the second thread stands still inside of the backend, before each mutex in turn that it locks
-// until it has asked.
+// until it has asked. In the same way a thread stands still with a mutex while the process forks.
 #include "fault/redis_fixture.hpp"
 #include "redis/redis_backend.hpp"
 #include "support/mutex_stop.hpp"
 #include "support/one_shot_host.hpp"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string>
+#include <system_error>
 #include <thread>
 
 namespace mortise::fault {
@@ -132,6 +138,50 @@ TEST_F(RedisRequesters, ALateOneDoesNotJoinTheQueueBehindTheCancel) {
     theirs.unlock();
     expect_free("a");
   }
+}
+
+class RedisFork : public RedisTest {
+ protected:
+  /// @return whether the calls of a forked child return, with the error `closed`.
+  [[nodiscard]] static bool child_is_out(Client& client) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::alarm(10);  // a child that hangs is a failed test
+      std::error_code checked;
+      client.check(1s, checked);
+      std::error_code listed;
+      static_cast<void>(client.list("", {}, listed));
+      const bool empty = client.snapshot().names.empty();
+      ::_exit(checked == Errc::closed && listed == Errc::closed && empty ? 0 : 1);
+    }
+    int status = -1;
+    while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    return status == 0;
+  }
+};
+
+// Promise: S9
+TEST_F(RedisFork, TheChildNeedsNoMutexThatAThreadOfItsParentHas) {
+  Client mine = client();
+  mine.check(patience);
+  unsigned place = 0;
+  for (bool stands = true; stands;) {
+    MutexStop stop;
+    ++place;
+    std::thread other([&] {
+      stop.stop_this_thread_with(place);
+      static_cast<void>(mine.make_lock("a", {.label = std::to_string(place)}));
+      stop.leave_this_thread();
+    });
+    stands = stop.until_it_stands();
+    if (stands) {
+      EXPECT_TRUE(child_is_out(mine)) << "mutex " << place << " of make_lock()";
+      stop.let_go();
+    }
+    other.join();
+  }
+  EXPECT_GT(place, 2U) << "it locks the mutexes of the names and of the terms";
 }
 
 }  // namespace

@@ -12,6 +12,8 @@ namespace {
 struct Watched {
   MutexStop* stop = nullptr;
   unsigned place = 0;  // where it is to stand; 0 = it is only counted
+  bool with = false;   // with the mutex, instead of before it
+  bool comes = false;  // it stands as soon as it has the mutex
   unsigned locked = 0;
   unsigned depth = 0;
   unsigned outer = 0;  // of the first pair
@@ -22,6 +24,17 @@ thread_local Watched watched;
 
 void MutexStop::stop_this_thread(unsigned place) noexcept {
   watched = {.stop = this, .place = place};
+}
+
+void MutexStop::stop_this_thread_with(unsigned place) noexcept {
+  watched = {.stop = this, .place = place, .with = true};
+}
+
+void MutexStop::leave_this_thread() noexcept {
+  if (watched.stop == nullptr) return;
+  watched = {};
+  left_ = true;
+  stands_.release();
 }
 
 void MutexStop::count_this_thread() noexcept { watched = {.stop = this}; }
@@ -39,6 +52,15 @@ void MutexStop::before_lock() noexcept {
     return;
   }
   if (++watched.locked != watched.place) return;
+  watched.comes = watched.with;
+  if (watched.with) return;
+  MutexStop& stop = *watched.stop;
+  watched = {};
+  stop.stand();
+}
+
+void MutexStop::after_lock() noexcept {
+  if (!watched.comes) return;
   MutexStop& stop = *watched.stop;
   watched = {};
   stop.stand();
@@ -55,7 +77,9 @@ extern "C" {
 int __real_pthread_mutex_lock(pthread_mutex_t*);
 int __wrap_pthread_mutex_lock(pthread_mutex_t* mutex) {
   mortise::MutexStop::before_lock();
-  return __real_pthread_mutex_lock(mutex);
+  const int error = __real_pthread_mutex_lock(mutex);
+  mortise::MutexStop::after_lock();
+  return error;
 }
 int __real_pthread_mutex_unlock(pthread_mutex_t*);
 int __wrap_pthread_mutex_unlock(pthread_mutex_t* mutex) {

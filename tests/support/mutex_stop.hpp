@@ -14,8 +14,16 @@ class MutexStop {
   /// The calling thread stands still before the `place`-th mutex, from 1, that it locks from now on
   /// while it has none: where it stands others can go on.
   void stop_this_thread(unsigned place) noexcept;
-  /// Waits until it does.
-  void until_it_stands() { stands_.acquire(); }
+  /// The same, but the thread stands still with that mutex: in a process that is forked then, no
+  /// thread ever unlocks it.
+  void stop_this_thread_with(unsigned place) noexcept;
+  /// The calling thread no longer stops. If it never stood, `until_it_stands()` returns false.
+  void leave_this_thread() noexcept;
+  /// Waits until it does. @return false: it has left, and locked fewer mutexes
+  bool until_it_stands() {
+    stands_.acquire();
+    return !left_;
+  }
   void let_go() { goes_on_.release(); }
 
   /// Counts what the calling thread locks until the next call.
@@ -26,6 +34,7 @@ class MutexStop {
 
   // What the linker's wrappers call.
   static void before_lock() noexcept;
+  static void after_lock() noexcept;
   static void after_unlock() noexcept;
 
  private:
@@ -36,6 +45,7 @@ class MutexStop {
 
   std::binary_semaphore stands_{0};
   std::binary_semaphore goes_on_{0};
+  bool left_ = false;
 };
 
 }  // namespace mortise
