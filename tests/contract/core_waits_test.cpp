@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Goal: a wait that was reported ends, even if its thread forks or runs out of memory. Method: a
-// backend that the test plays by hand, and an observer that acts inside of a call.
+// Goal: a wait that was reported ends, even if its thread forks or runs out of memory, and no sleep
+// lasts longer because the machine was suspended. Method: a backend that the test plays by hand,
+// and an observer that acts inside of a call.
 #include "support/contract_core.hpp"
 #include "support/contract_observer.hpp"
 #include "support/contract_worker.hpp"
@@ -8,6 +9,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
+#include <atomic>
+#include <cstddef>
 #include <future>
 #include <memory>
 #include <new>
@@ -104,6 +108,39 @@ TEST_F(CoreWaits, AnObserverMayForkInsideOfAWait) {
   EXPECT_EQ(forks->status, 0) << "the child hangs, or has another answer than closed";
   EXPECT_GT(forks->looked.get(), 0ns);
   lock.unlock(forks->owner);
+}
+
+// The kernel does not count a suspend in the sleep of a thread. Of several callers only one polls.
+TEST_F(CoreWaits, EachCallerLooksAtTheTimeAfterASuspend) {
+  static thread_local std::atomic<int>* looks_of_this_thread = nullptr;
+  script_->on_check = [](const auto&) {};  // no answer
+  script_->on_wait = [](Operation&) {
+    if (looks_of_this_thread != nullptr) ++*looks_of_this_thread;
+    return false;
+  };
+  constexpr std::size_t callers = 3;
+  std::array<std::atomic<int>, callers> looks{};
+  std::array<std::error_code, callers> errors;
+  std::array<std::future<void>, callers> checked;
+  Client client = open();
+  std::array<Worker, callers> workers;
+  for (std::size_t i = 0; i < callers; ++i) {
+    checked[i] = workers[i].start([&, i] {
+      looks_of_this_thread = &looks[i];
+      client.check(1h, errors[i]);
+    });
+    EXPECT_TRUE(workers[i].falls_asleep());
+  }
+  const std::array<int, callers> before{looks[0], looks[1], looks[2]};
+  clock_->advance(1s);  // it reports a step as the real clock reports a suspend
+  for (std::size_t i = 0; i < callers; ++i) {
+    EXPECT_TRUE(test::eventually([&] { return looks[i].load() > before[i]; })) << "caller " << i;
+  }
+  client.close();
+  for (std::size_t i = 0; i < callers; ++i) {
+    checked[i].get();
+    EXPECT_EQ(errors[i], Errc::closed);
+  }
 }
 
 }  // namespace
