@@ -8,6 +8,7 @@
 #include <mortise/pending.hpp>
 
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <system_error>
 #include <type_traits>
@@ -58,14 +59,25 @@ struct Upcall {
   Result result;
 };
 
+/// @return the result of a call that has not begun: none that could be taken for a success
+template <class Result>
+Result refused(const std::error_code& why) {
+  if constexpr (std::is_same_v<Result, Failure>) return Failure{why, {}};
+  if constexpr (std::is_same_v<Result, Released>) return Released::unknown;
+  return Result();
+}
+
 template <class Executor>
 auto tracked(const Executor& executor) {
   return net::prefer(executor, net::execution::outstanding_work.tracked);
 }
 
 /// A call that has begun, and the work that keeps both executors running until its handler runs.
+///
+/// It is the executor of the call: where the memory for Asio's operation is missing, the library
+/// posts the completion again.
 template <class Handler, class Result>
-class Begun {
+class Begun final : public Executor, public std::enable_shared_from_this<Begun<Handler, Result>> {
  public:
   Begun(Handler&& handler, const net::any_io_executor& io)
       : io_work_(tracked(io)),
@@ -83,34 +95,51 @@ class Begun {
   }
 #endif
 
-  static void finish(std::shared_ptr<Begun> self, Result&& result) {
-    const Work work = self->work_;
-    const NetError error = error_of(result, self->stop_.stop_requested());
-    net::post(work, upcall(self, error, std::move(result)));
+  void post(Completion completion) override {
+    const Work work = work_;  // the turn may be over, and this object gone, before it is posted
+    net::post(work, Turn{this->shared_from_this(), std::move(completion)});
   }
+  void finish(Result&& result) noexcept { result_.emplace(std::move(result)); }
   /// The call has not begun. The handler learns that later, as it would learn any other failure.
   static void refuse(std::shared_ptr<Begun> self, const std::error_code& why) {
     const Work work = self->work_;
-    net::post(work, upcall(self, net_error_of(why), Result()));
+    Upcall<Handler, Result> upcall{std::move(self->handler_), net_error_of(why),
+                                   refused<Result>(why)};
+    self.reset();
+    net::post(work, std::move(upcall));
   }
 
  private:
-  using Executor = net::associated_executor_t<Handler, net::any_io_executor>;
-  using Work = std::decay_t<decltype(tracked(std::declval<const Executor&>()))>;
+  using Work = std::decay_t<decltype(tracked(
+      std::declval<const net::associated_executor_t<Handler, net::any_io_executor>&>()))>;
   using IoWork = std::decay_t<decltype(tracked(std::declval<const net::any_io_executor&>()))>;
 
-  // Asio's rule: the memory of an operation is free before its handler runs.
-  static Upcall<Handler, Result> upcall(std::shared_ptr<Begun>& self, NetError error,
-                                        Result&& result) {
-    Upcall<Handler, Result> handler{std::move(self->handler_), error, std::move(result)};
-    self.reset();
-    return handler;
-  }
+  /// Has the library hand over the result, and then calls the handler, which may throw.
+  struct Turn {
+    using allocator_type = net::associated_allocator_t<Handler>;
+    allocator_type get_allocator() const noexcept {
+      return net::get_associated_allocator(self->handler_);
+    }
+    void operator()() {
+      completion();
+      if (!self->result_) return;
+      const IoWork io_work = self->io_work_;  // until the handler has run
+      const NetError error = error_of(*self->result_, self->stop_.stop_requested());
+      Upcall<Handler, Result> upcall{std::move(self->handler_), error, std::move(*self->result_)};
+      // Asio's rule: the memory of an operation is free before its handler runs.
+      self.reset();
+      upcall();
+    }
+
+    std::shared_ptr<Begun> self;
+    Completion completion;
+  };
 
   const IoWork io_work_;
   const Work work_;
   Handler handler_;
   std::stop_source stop_{std::nostopstate};
+  std::optional<Result> result_;
 };
 
 /// Begins a call for a completion handler.
@@ -128,8 +157,8 @@ class Initiation {
     call = begun->stopped_by_slot(std::move(call));
 #endif
     try {
-      std::move(call).start(
-          [begun](Result&& result) mutable { Call::finish(std::move(begun), std::move(result)); });
+      std::move(call).on(*begun).start(
+          [begun](Result&& result) { begun->finish(std::move(result)); });
     } catch (const std::system_error& error) {
       Call::refuse(std::move(begun), error.code());
     }
@@ -152,7 +181,9 @@ class Initiation {
 /// `Pending::stopped_by()`, but not `AcquireOptions::stop`.
 ///
 /// The handler runs on its associated executor. Both executors have outstanding work until then. If
-/// an executor destroys the handler, the hold is unlocked.
+/// an executor destroys the handler, the hold is unlocked. The context of both executors (an
+/// `io_context`) must outlive the call: close the client first, with `close_async()`. The executor
+/// replaces that of `Pending::on()`.
 /// @param pending the call
 /// @param executor runs the handler if the handler has no associated executor
 /// @param token `use_awaitable`, `use_future`, `detached`, a function, ...
