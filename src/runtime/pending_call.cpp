@@ -125,6 +125,7 @@ void PendingCall::start_accepted() {
 void PendingCall::end_elsewhere() {
   began_ = true;  // the thread may be over before this call returns
   place_.over = true;
+  way_.task.reset();
   if (client_->loop() != nullptr) return end_and_post();
   base::detached_thread(
       [self = std::static_pointer_cast<PendingCall>(shared_from_this())] { self->end_and_post(); });

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "runtime/pending_loss.hpp"
 
+#include <mortise/error.hpp>
 #include <mortise/guard.hpp>
 
+#include "runtime/client_state.hpp"
 #include "runtime/hold_query.hpp"
 #include "runtime/slot.hpp"
 
@@ -23,6 +25,18 @@ PendingLoss::PendingLoss(const std::shared_ptr<Slot>& slot, Owner owner, Mode mo
 PendingLoss::~PendingLoss() {
   on_loss_.reset();
   drop(std::move(slot_));
+}
+
+// A client that is closed has lost its holds. If the call were refused, work beside it would go on.
+void PendingLoss::start(std::unique_ptr<detail::Handler> handler, Executor* executor) {
+  accept(std::move(handler), executor);
+  try {
+    return start_accepted();
+  } catch (const Error& error) {
+    if (error.code() != Errc::closed || client().forked()) throw;
+  }
+  was_lost_ = true;
+  end_elsewhere();
 }
 
 void PendingLoss::begin() {

@@ -21,6 +21,7 @@ class PendingLoss final : public PendingCall {
  public:
   PendingLoss(const std::shared_ptr<Slot>& slot, Owner owner, Mode mode);
   ~PendingLoss() override;
+  void start(std::unique_ptr<detail::Handler> handler, Executor* executor) override;
 
  private:
   void begin() override;

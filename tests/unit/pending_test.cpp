@@ -455,6 +455,25 @@ TEST_F(PendingTest, EachCallThatClosesEnds) {
   }
 }
 
+// Promise: S6
+TEST_F(PendingTest, AClosedClientHasLostItsHolds) {
+  for (const Drive drive : each_drive) {
+    Client one = client({.drive = drive});
+    std::optional<Guard> held;
+    std::atomic<bool> came{false};
+    one.make_lock(drive == Drive::threads ? "a" : "b").acquire_async().start([&](Guard guard) {
+      held = std::move(guard);
+      came = true;
+    });
+    ASSERT_TRUE(driven_until(one, [&] { return came.load(); }));
+    one.close();
+    std::atomic<int> lost{-1};
+    held->lost_async().start([&](bool was_lost) { lost = was_lost ? 1 : 0; });
+    EXPECT_TRUE(driven_until(one, [&] { return lost >= 0; }));
+    EXPECT_EQ(lost, 1);
+  }
+}
+
 /// Answers no release.
 class Deaf final : public model::Relay {
  public:
