@@ -6,9 +6,11 @@
 
 #include <asio/experimental/awaitable_operators.hpp>
 #include <chrono>
+#include <csignal>
 #include <exception>
 #include <iostream>
 #include <map>
+#include <stop_token>
 #include <string>
 
 namespace {
@@ -23,21 +25,40 @@ struct Shop {
   int shipped = 0;
   int lost = 0;
   int busy = 0;
+  std::stop_source stop{};
+};
+
+/// A job that works on an order.
+class Inside {
+ public:
+  Inside(Shop& shop, const std::string& order) : jobs_(shop.inside[order]) {
+    if (++jobs_ > 1) ++shop.overlaps;
+  }
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+  ~Inside() { --jobs_; }
+
+ private:
+  int& jobs_;
 };
 
 // [ship]
 asio::awaitable<void> pack(Shop& shop, const std::string& order) {
-  if (++shop.inside[order] > 1) ++shop.overlaps;
+  const Inside inside(shop, order);  // counts the job out as well if the wait is cancelled
   asio::steady_timer work(co_await asio::this_coro::executor, 2ms);
   co_await work.async_wait(use_awaitable);  // other jobs run in between
-  --shop.inside[order];
 }
 
 asio::awaitable<void> ship(mortise::Client& client, Shop& shop, std::string order) {
   using namespace asio::experimental::awaitable_operators;
   auto io = co_await asio::this_coro::executor;
   mortise::Lock lock = client.make_lock("orders/" + order);
-  mortise::Guard guard = co_await async(lock.acquire_async(30s), io, use_awaitable);
+  const mortise::AcquireOptions options{.wait = 30s, .stop = shop.stop.get_token()};
+  asio::error_code error;
+  mortise::Guard guard =
+      co_await async(lock.acquire_async(options), io, asio::redirect_error(use_awaitable, error));
+  if (error == asio::error::operation_aborted) co_return;  // the service stops
+  if (error) throw asio::system_error(error);
   if (!guard) {  // another client has the order
     ++shop.busy;
     co_return;
@@ -47,14 +68,18 @@ asio::awaitable<void> ship(mortise::Client& client, Shop& shop, std::string orde
     ++shop.lost;
     co_return;
   }
-  co_await async(guard.unlock_async(), io, use_awaitable);
-  ++shop.shipped;
+  const mortise::Released end = co_await async(guard.unlock_async(), io, use_awaitable);
+  if (end == mortise::Released::released) ++shop.shipped;
 }
 // [/ship]
 
 // [serve]
 asio::awaitable<void> serve(mortise::Client& client, Shop& shop) {
   auto io = co_await asio::this_coro::executor;
+  asio::signal_set signals(io, SIGINT, SIGTERM);
+  signals.async_wait([&](asio::error_code error, int) {
+    if (!error) shop.stop.request_stop();  // all waits end, and then the jobs
+  });
   constexpr int jobs = 50;
   int over = 0;
   asio::steady_timer all_over(io, asio::steady_timer::time_point::max());
@@ -66,6 +91,7 @@ asio::awaitable<void> serve(mortise::Client& client, Shop& shop) {
   }
   asio::error_code cancelled;
   co_await all_over.async_wait(asio::redirect_error(use_awaitable, cancelled));
+  signals.cancel();
   co_await async(client.close_async(), io, use_awaitable);  // ends drive()
 }
 // [/serve]
