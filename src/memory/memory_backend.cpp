@@ -2,13 +2,12 @@
 // The doors of the memory backend: the server that tests hold, the backend, the URL.
 #include <mortise/memory.hpp>
 
-#include "base/fork.hpp"
 #include "base/url.hpp"
 #include "memory/link.hpp"
+#include "memory/named_stores.hpp"
 #include "memory/store.hpp"
 
-#include <cstdint>
-#include <map>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -56,18 +55,13 @@ class MemoryBackend final : public Backend {
   std::shared_ptr<Link> link_;
 };
 
-/// The servers that URLs name, as long as a client uses them. A forked child has its own, since a
-/// thread may have been inside of its parent's; and no thread forks while another one is in here.
-std::shared_ptr<Store> shared_store(const std::string& name) {
-  auto fresh = std::make_shared<Store>(Clock::real());
-  const base::NoFork alone;
-  using Key = std::pair<std::uint32_t, std::string>;
-  static auto& stores = *new std::map<Key, std::weak_ptr<Store>>;
-  std::weak_ptr<Store>& known = stores[{base::fork_generation(), name}];
-  std::shared_ptr<Store> store = known.lock();
-  if (!store) known = store = std::move(fresh);
-  return store;
+/// Never destroyed, because a client may end with the program. Made when the library is loaded: a
+/// thread that makes it on first use would keep a forked child out for ever.
+NamedStores& named_stores() {
+  static auto& stores = *new NamedStores;
+  return stores;
 }
+[[maybe_unused]] const NamedStores& made_early = named_stores();
 
 }  // namespace
 
@@ -98,7 +92,7 @@ std::unique_ptr<Backend> backend(std::string_view text) {
     base::refuse_url("URL: memory: takes no host; write memory: or memory:NAME");
   }
   url.refuse_the_rest();
-  return std::make_unique<MemoryBackend>(shared_store(url.path()), "memory:" + url.path());
+  return std::make_unique<MemoryBackend>(named_stores().get(url.path()), "memory:" + url.path());
 }
 
 }  // namespace mortise::memory
