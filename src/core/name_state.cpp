@@ -81,8 +81,7 @@ void NameState::granted(Waiter& requester, Hold&& hold, std::unique_ptr<Sharers>
     sharers_->begin(std::move(hold));
   } else {
     assert(!hold_ && !sharers_);
-    hold_.emplace(std::move(hold));
-    read_beside_ = false;
+    hold_.begin(std::move(hold));
   }
   requester_ = nullptr;
 }
@@ -151,16 +150,9 @@ void NameState::begin_requesting(Waiter& waiter) noexcept {
   requester_ = &waiter;
   waiter.wakeup = Waiter::Wakeup::ask;
   if (!hold_) return;
-  read_beside_ = true;
+  hold_.read_beside();
   waiter.own_number = hold_->number;
   waiter.own_passes = hold_->passes;
-}
-
-bool NameState::may_pass(Instant now, const TurnLimits& turn) const {
-  // Where its owner is a reader, too, or may be soon: nobody may be exclusive beside it.
-  return !queue_.empty() && !read_beside_ && hold_->terms->agrees_with(*queue_.front()->terms) &&
-         hold_->passes < turn.passes && now - hold_->granted_at < turn.time &&
-         hold_->lease.fit_to_pass(now) && !Keeping::due(*hold_, now);
 }
 
 NameState::Departure NameState::unlock(Owner owner, Instant now, const TurnLimits& turn,
@@ -170,7 +162,8 @@ NameState::Departure NameState::unlock(Owner owner, Instant now, const TurnLimit
   }
   if (mode == Mode::shared) return unlock_shared(owner);
   if (--hold_->depth > 0 && !base::mutant("core.inner_unlock_frees")) return {.exit = Exit::nested};
-  return may_pass(now, turn) ? pass(now) : end_hold(now);
+  const bool passes = !queue_.empty() && hold_.may_pass_to(*queue_.front()->terms, now, turn);
+  return passes ? pass(now) : end_hold(now);
 }
 
 NameState::Departure NameState::unlock_shared(Owner owner) {
@@ -200,8 +193,7 @@ NameState::Departure NameState::pass(Instant now) {
 NameState::Departure NameState::end_hold(Instant now) {
   // Its owner goes on as a reader, and is the last to do so for as long as the name is kept.
   if (sharers_ && Keeping::due(*hold_, now)) sharers_->kept_until(Keeping(*hold_).until());
-  Departure departure{.exit = Exit::release, .next = successor(), .ended = std::move(hold_)};
-  hold_.reset();
+  Departure departure{.exit = Exit::release, .next = successor(), .ended = hold_.end()};
   releasing_.begin(queue_.empty() && requester_ == nullptr && !sharers_);
   return departure;
 }
@@ -216,8 +208,7 @@ std::optional<NameState::Loss> NameState::lose(std::uint64_t generation, bool se
   if (sharers_ && sharers_->hold().generation == generation) return lose_shared(sent_first);
   if (!hold_ || hold_->generation != generation) return std::nullopt;
   std::optional<Loss> loss(std::in_place);
-  loss->ended = std::move(*hold_);
-  hold_.reset();
+  loss->ended = hold_.end();
   loss->ended.lease.refused();
   // `expect_grant()` made room for it: a loss needs no memory.
   lost_.add(loss->ended, loss->ended.token(), Mode::exclusive);

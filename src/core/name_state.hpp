@@ -7,6 +7,7 @@
 #include "core/hold.hpp"
 #include "core/leaving_releases.hpp"
 #include "core/lost_holds.hpp"
+#include "core/owned_hold.hpp"
 #include "core/sharers.hpp"
 #include "core/waiter.hpp"
 
@@ -123,7 +124,6 @@ class NameState {
 
  private:
   [[nodiscard]] Entry enter_shared(const Waiter& waiter, Instant now, const TurnLimits& turn);
-  [[nodiscard]] bool may_pass(Instant now, const TurnLimits& turn) const;
   Departure pass(Instant now);
   Departure end_hold(Instant now);
   Departure unlock_shared(Owner owner);
@@ -134,10 +134,7 @@ class NameState {
   Waiter* ask() noexcept;
   void begin_requesting(Waiter& waiter) noexcept;
 
-  std::optional<Hold> hold_;
-  // The owner of the hold has asked to read next to it. If the hold was passed on, the server would
-  // grant that next to the new owner, whose token would be below the reader's.
-  bool read_beside_ = false;
+  OwnedHold hold_;
   std::unique_ptr<Sharers> sharers_;  // null: no reader
   Waiter* requester_ = nullptr;
   mutable LeavingReleases releasing_;  // to look changes it
