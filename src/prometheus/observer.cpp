@@ -77,6 +77,37 @@ struct Families {
   }
 };
 
+[[nodiscard]] Labels and_also(Labels all, const char* name, std::string value) {
+  all[name] = std::move(value);
+  return all;
+}
+
+/// The last unlocks of one group and mode, by what they answered.
+struct Releases {
+  Releases(Family<Counter>& family, const Labels& labels)
+      : released(with(family, labels, Released::released)),
+        was_lost(with(family, labels, Released::was_lost)),
+        unknown(with(family, labels, Released::unknown)) {}
+
+  [[nodiscard]] Counter& of(Released outcome) const {
+    switch (outcome) {
+      case Released::released: return released;
+      case Released::was_lost: return was_lost;
+      case Released::unknown: break;
+    }
+    return unknown;
+  }
+
+  Counter& released;
+  Counter& was_lost;
+  Counter& unknown;
+
+ private:
+  static Counter& with(Family<Counter>& family, const Labels& labels, Released outcome) {
+    return family.Add(and_also(labels, "outcome", std::string(to_string(outcome))));
+  }
+};
+
 /// The metrics of one group and mode. All are there from its first event: a rate, and the alert on
 /// the first loss, need a zero to start from. The rare reasons come as they happen.
 struct Figures {
@@ -86,9 +117,7 @@ struct Figures {
         grants(of.grants.Add(labels)),
         contended(of.contended.Add(labels)),
         renewals(of.renewals.Add(labels)),
-        released(of.releases.Add(and_also("outcome", std::string(to_string(Released::released))))),
-        was_lost(of.releases.Add(and_also("outcome", std::string(to_string(Released::was_lost))))),
-        unknown(of.releases.Add(and_also("outcome", std::string(to_string(Released::unknown))))),
+        releases(of.releases, labels),
         wanted(of.wanted.Add(labels)),
         wait(of.wait.Add(labels, buckets)),
         hold(of.hold.Add(labels, buckets)),
@@ -100,27 +129,16 @@ struct Figures {
     static_cast<void>(waits(Errc::timeout, false));
   }
 
-  [[nodiscard]] Counter& releases(Released outcome) const {
-    switch (outcome) {
-      case Released::released: return released;
-      case Released::was_lost: return was_lost;
-      case Released::unknown: break;
-    }
-    return unknown;
+  Counter& lost(const std::error_code& why) {
+    return of.lost.Add(and_also(labels, "why", word_of(why)));
   }
-  Counter& lost(const std::error_code& why) { return of.lost.Add(and_also("why", word_of(why))); }
   Counter& failed(const std::error_code& why) {
-    return of.failed.Add(and_also("why", word_of(why)));
+    return of.failed.Add(and_also(labels, "why", word_of(why)));
   }
   /// @param why empty: the call has what it waited for
   Counter& waits(const std::error_code& why, bool holds) {
     const std::string outcome = why ? word_of(why) : holds ? "granted" : "answered";
-    return of.waits.Add(and_also("outcome", outcome));
-  }
-  [[nodiscard]] Labels and_also(const char* name, std::string value) const {
-    Labels all = labels;
-    all[name] = std::move(value);
-    return all;
+    return of.waits.Add(and_also(labels, "outcome", outcome));
   }
 
   Families& of;
@@ -128,9 +146,7 @@ struct Figures {
   Counter& grants;
   Counter& contended;
   Counter& renewals;
-  Counter& released;
-  Counter& was_lost;
-  Counter& unknown;
+  Releases releases;
   Counter& wanted;
   Histogram& wait;
   Histogram& hold;
@@ -179,7 +195,7 @@ class Counting final : public Observer {
   void released(const Event& event, Released outcome) noexcept override {
     count(event, [&](Figures& of) {
       ended(of, event);
-      of.releases(outcome).Increment();
+      of.releases.of(outcome).Increment();
     });
   }
   void failed(const Event& event, const Failure& why) noexcept override {
