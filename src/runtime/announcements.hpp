@@ -12,6 +12,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -44,29 +45,36 @@ class LossTask final : public core::LossNotice, public Notifier::Task {
 /// @thread_safety every member may be called concurrently.
 class Announcements {
  public:
-  /// @param has_threads false: no thread is ever started, and a loop calls `run_here()`
-  Announcements(std::shared_ptr<Observer> observer, bool has_threads)
+  /// @param wake_loop has a loop call `run_here()`; empty = there is no loop, and threads are
+  /// started
+  Announcements(std::shared_ptr<Observer> observer, std::function<void()> wake_loop)
       : observer_(std::move(observer)),
-        losses_(has_threads ? most_loss_threads : 0),
-        news_(has_threads ? most_news_threads : 0, most_news),
-        has_threads_(has_threads) {}
+        wake_loop_(std::move(wake_loop)),
+        losses_(wake_loop_ ? 0 : most_loss_threads),
+        news_(wake_loop_ ? 0 : most_news_threads, most_news) {}
   /// @return null if the program has none.
   [[nodiscard]] const std::shared_ptr<Observer>& observer() const noexcept { return observer_; }
-  /// Has the stop of an owner's token requested on another thread.
+  /// Has the stop of an owner's token requested on another thread, or by the loop.
   /// @param notice null if the owner has not asked for the token: it gets a token that is stopped
   /// @return false: there is no thread for it, and `serve()` has to be called again
   bool lost(std::unique_ptr<core::LossNotice> notice) noexcept {
     if (!notice) return true;
-    return losses_.post(std::unique_ptr<Notifier::Task>(static_cast<LossTask*>(notice.release())));
+    const bool served =
+        losses_.post(std::unique_ptr<Notifier::Task>(static_cast<LossTask*>(notice.release())));
+    return wake_loop() || served;
   }
   /// Looks for a thread for losses again. @return whether each has one, or waits for its turn
   bool serve() noexcept {
-    if (!has_threads_) return true;
+    if (wake_loop_) return true;
     const bool losses = losses_.serve();
     return handlers_.serve() && losses;
   }
-  /// Calls the observer. It is apart from the losses: an observer that blocks delays no loss.
-  [[nodiscard]] Notifier& news() noexcept { return news_; }
+  /// Has a task run that calls the observer. It is apart from the losses: an observer that blocks
+  /// delays no loss. @throws std::bad_alloc
+  void tell_observer(std::function<void()> task) {
+    news_.post(std::move(task));
+    static_cast<void>(wake_loop());
+  }
   /// Runs the handlers of calls without a thread that have no executor, one after the other.
   [[nodiscard]] Notifier& handlers() noexcept { return handlers_; }
   /// Reports losses and news in the calling thread. @return whether there was one
@@ -74,6 +82,8 @@ class Announcements {
     const bool losses = losses_.run_here();
     return news_.run_here() || losses;
   }
+  /// @return whether losses or news wait for `run_here()`.
+  [[nodiscard]] bool waits() const noexcept { return losses_.waits() || news_.waits(); }
   /// Takes no more of any. Waits until then for callbacks that run.
   void close(std::chrono::steady_clock::time_point until) noexcept {
     losses_.close(until);
@@ -89,11 +99,17 @@ class Announcements {
   static constexpr int most_news_threads = 4;
   static constexpr std::size_t most_news = 10'000;
 
+  /// @return false: there is no loop
+  bool wake_loop() const noexcept {
+    if (wake_loop_) wake_loop_();
+    return static_cast<bool>(wake_loop_);
+  }
+
   const std::shared_ptr<Observer> observer_;
+  const std::function<void()> wake_loop_;
   Notifier losses_;
   Notifier news_;
   Notifier handlers_{1};
-  const bool has_threads_;
 };
 
 }  // namespace mortise::runtime

@@ -154,7 +154,8 @@ std::optional<Instant> Background::work() {
   }
   if (serve && !duties_.serve()) serve_later();
   const Instant send_again = send ? errands_.run(now) : never;
-  const Instant step_again = duties_.step();
+  const std::optional<Instant> step_again = duties_.step();
+  if (!step_again) return std::nullopt;
   Instant until = never;
   {
     const std::lock_guard lock(mutex_);
@@ -163,7 +164,7 @@ std::optional<Instant> Background::work() {
     // An unlock has emptied the heap, perhaps, and the next lock would have to wake this thread
     // anew each time: the moment that was planned is kept once.
     const Instant idle = at_.looks > now ? at_.looks : never;
-    until = std::min({heap_.empty() ? idle : heap_.top().due, at_.sends, at_.serves, step_again});
+    until = std::min({heap_.empty() ? idle : heap_.top().due, at_.sends, at_.serves, *step_again});
     at_.looks = until;
   }
   return until;

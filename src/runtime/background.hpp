@@ -37,8 +37,9 @@ class Background {
     std::function<void()> clock_was_set;  ///< or the machine was suspended
     /// Looks for a thread that can report losses. @return whether there is one
     std::function<bool()> serve;
-    /// Steps the calls without a thread. @return when to do that again
-    std::function<Instant()> step;
+    /// Steps the calls without a thread. @return when to do that again; nothing: an executor has
+    /// forked, and this is the child
+    std::function<std::optional<Instant>()> step;
   };
 
   /// @param has_thread false: no thread is ever started, and a loop calls `look()`
@@ -65,7 +66,7 @@ class Background {
   void stop() noexcept;
 
   /// For a loop: reads what has come, and does what is due. It never sleeps.
-  /// @return when there is something to do next; nothing: it was stopped
+  /// @return when there is something to do next; nothing: it was stopped, or this is a forked child
   [[nodiscard]] std::optional<Instant> look();
 
  private:

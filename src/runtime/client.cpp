@@ -74,7 +74,8 @@ void Client::end() noexcept {
     state_->store().ready().ring_all();
     state_->loop()->look();
     state_->loop()->notify();
-    state_->loop()->delivery().drop();
+    // A callback may have forked.
+    if (!state_->forked()) state_->loop()->delivery().drop();
   }
   runtime::drop(std::move(state_));
 }
@@ -146,9 +147,7 @@ std::size_t Client::poll(std::size_t at_most) noexcept {
   return loop == nullptr || state_->forked() ? 0 : loop->poll(at_most);
 }
 
-Capabilities Client::capabilities() const {
-  return opened(state_).store().backend().capabilities();
-}
+Capabilities Client::capabilities() const { return opened(state_).capabilities(); }
 
 Snapshot Client::snapshot() const {
   runtime::ClientState& state = opened(state_);

@@ -2,6 +2,7 @@
 // Makes the parts of a client, and receives the reports of its backend.
 #include "runtime/client_state.hpp"
 
+#include "base/leak.hpp"
 #include "base/mutant.hpp"
 #include "base/printable.hpp"
 #include "runtime/asking.hpp"
@@ -11,8 +12,7 @@
 
 #include <array>
 #include <chrono>
-#include <cstddef>
-#include <new>
+#include <functional>
 #include <string>
 #include <utility>
 
@@ -25,6 +25,13 @@ std::string host_and_pid() {
   return base::printable(host.data()) + ":" + std::to_string(::getpid());
 }
 
+// A thread that drives the loop looks for itself before it sleeps.
+std::function<void()> waker_of(StoreAccess& store) {
+  return [&store] {
+    if (!store.ready().is_driven_here()) store.engine().interrupt();
+  };
+}
+
 }  // namespace
 
 ClientState::ClientState(std::unique_ptr<Backend> backend, ClientOptions options)
@@ -32,7 +39,8 @@ ClientState::ClientState(std::unique_ptr<Backend> backend, ClientOptions options
       turn_{.time = options_.turn, .passes = options_.turn_handoffs},
       closing_(*this),
       terms_(host_and_pid()),
-      announcements_(options_.observer, options_.drive == Drive::threads),
+      announcements_(options_.observer,
+                     options_.drive == Drive::program ? waker_of(store_) : nullptr),
       store_(
           std::move(backend), options_.clock ? options_.clock : Clock::real(),
           [this] { look_at_the_clock(); }, [this] { return announcements_.serve(); },
@@ -87,6 +95,10 @@ std::shared_ptr<Slot> ClientState::slot(std::string_view name, Mode mode, Owner 
 
 StoreId ClientState::store_id() const { return forked() ? StoreId() : store_.id(); }
 
+Capabilities ClientState::capabilities() const {
+  return forked() ? Capabilities() : store_.backend().capabilities();
+}
+
 std::shared_ptr<Check> ClientState::new_check() {
   return std::make_shared<Check>(terms_.shortest_lease(), numbers_.client());
 }
@@ -103,10 +115,7 @@ namespace {
 
 template <class Object>
 void drop_or_keep(std::shared_ptr<Object> object, const ClientState& client) noexcept {
-  if (!client.forked()) return;
-  // Never destroyed, and without an allocation, which could fail: a count that nobody gives back.
-  alignas(std::shared_ptr<Object>) std::array<std::byte, sizeof(object)> leaked{};
-  ::new (static_cast<void*>(leaked.data())) std::shared_ptr<Object>(std::move(object));
+  if (client.forked()) base::leak(std::move(object));
 }
 
 }  // namespace

@@ -61,7 +61,10 @@ void Delivery::drop() noexcept {
     const std::lock_guard lock(mutex_);
     dropped_ = true;
   }
-  while (const std::shared_ptr<PendingCall> call = take()) call->complete(false);
+  while (const std::shared_ptr<PendingCall> call = take()) {
+    call->complete(false);
+    if (call->is_forked()) return;  // by the end of its handler
+  }
 }
 
 }  // namespace mortise::runtime

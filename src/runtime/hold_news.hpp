@@ -33,9 +33,8 @@ class HoldNews {
   template <class Report>
   void post(Announcements& to, Report report) && {
     if (!to.observer()) return;
-    to.news().post([observer = to.observer(), news = std::move(*this), report = std::move(report)] {
-      report(*observer, news.event());
-    });
+    to.tell_observer([observer = to.observer(), news = std::move(*this),
+                      report = std::move(report)] { report(*observer, news.event()); });
   }
 
  private:

@@ -40,7 +40,7 @@ std::size_t Loop::poll(std::size_t at_most) noexcept {
     if (ran > 0 || notified) looked = look();
     polling_.store(false);
     // Another thread may have added handlers as this one was about to leave.
-    const bool is_left = !keep->forked() && (!looked || delivery_.waits());
+    const bool is_left = !keep->forked() && (!looked || has_code_to_run());
     if (is_left) keep->store().engine().interrupt();
   }
   drop(std::move(keep));
@@ -59,17 +59,21 @@ bool Loop::look() noexcept {
   }
   looking_.store(false);
   if (client_.forked()) return false;
-  // Outside of poll() no handler runs after this.
-  if (again || (!polling_.load() && delivery_.waits())) client_.store().engine().interrupt();
+  // Outside of poll() no code of the program runs after this.
+  if (again || (!polling_.load() && has_code_to_run())) client_.store().engine().interrupt();
   return true;
+}
+
+bool Loop::has_code_to_run() const noexcept {
+  return delivery_.waits() || client_.announcements().waits();
 }
 
 bool Loop::look_once() {
   const std::optional<Instant> until = client_.store().background().look();
   if (client_.forked()) return false;
   if (!until) {
-    client_.store().ready().run();  // what was rung as the client was closed
-    descriptor_->watch({});
+    // What was rung as the client was closed.
+    if (client_.store().ready().run()) descriptor_->watch({});
     return false;
   }
   client_.store().engine().sleep_through(*descriptor_, *until);

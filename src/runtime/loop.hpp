@@ -31,6 +31,8 @@ class Loop {
 
  private:
   [[nodiscard]] bool look_once();
+  /// @return whether the program's code waits for `poll()`.
+  [[nodiscard]] bool has_code_to_run() const noexcept;
 
   ClientState& client_;
   const std::unique_ptr<LoopDescriptor> descriptor_;

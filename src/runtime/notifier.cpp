@@ -3,6 +3,7 @@
 #include "runtime/notifier.hpp"
 
 #include "base/fork.hpp"
+#include "base/leak.hpp"
 #include "base/mutant.hpp"
 #include "base/quiet_thread.hpp"
 #include "runtime/reader_role.hpp"
@@ -113,6 +114,13 @@ struct Notifier::State {
   ~State() {
     while (tasks.size() > 0) static_cast<void>(take_locked());
   }
+  /// @return whether this is a forked child, where no mutex may be touched.
+  [[nodiscard]] bool is_forked() const noexcept { return generation != base::fork_generation(); }
+  /// The task has forked, and has come back in the child: that keeps both for ever.
+  static void leave_to_parent(std::shared_ptr<State> self, std::unique_ptr<Task> task) noexcept {
+    static_cast<void>(task.release());
+    base::leak(std::move(self));
+  }
 
   static void start_locked(const std::shared_ptr<State>& self, bool watches) noexcept;
   [[nodiscard]] bool watch_locked(std::unique_lock<std::mutex>& lock);
@@ -120,6 +128,7 @@ struct Notifier::State {
   [[nodiscard]] std::unique_ptr<Task> take_locked() noexcept;
   void leave(std::unique_lock<std::mutex>& lock);
 
+  const std::uint32_t generation = base::fork_generation();
   const std::size_t most_tasks;
   std::mutex mutex;
   std::condition_variable work;  // for those who have nothing to do
@@ -147,6 +156,7 @@ bool Notifier::post(std::function<void()> task) {
 }
 
 bool Notifier::post(std::unique_ptr<Task> task) noexcept {
+  if (state_->is_forked()) return true;
   const std::lock_guard lock(state_->mutex);
   if (state_->closed || state_->tasks.size() >= state_->most_tasks) return true;
   task->since = Time::now();
@@ -155,8 +165,15 @@ bool Notifier::post(std::unique_ptr<Task> task) noexcept {
 }
 
 bool Notifier::serve() noexcept {
+  if (state_->is_forked()) return true;
   const std::lock_guard lock(state_->mutex);
   return state_->tasks.size() == 0 || serve_locked(state_);
+}
+
+bool Notifier::waits() const noexcept {
+  if (state_->is_forked()) return false;
+  const std::lock_guard lock(state_->mutex);
+  return state_->tasks.size() > 0;
 }
 
 bool Notifier::serve_locked(const std::shared_ptr<State>& state) noexcept {
@@ -229,6 +246,8 @@ void Notifier::run(const std::shared_ptr<State>& state, bool watches) {
     lock.unlock();
     in_task = true;
     task->run();
+    // The thread ends, and the child with it, for there is no other thread.
+    if (state->is_forked()) return State::leave_to_parent(state, std::move(task));
     task.reset();
     in_task = false;
     lock.lock();
@@ -237,7 +256,7 @@ void Notifier::run(const std::shared_ptr<State>& state, bool watches) {
 }
 
 bool Notifier::run_here() noexcept {
-  const std::uint32_t generation = base::fork_generation();
+  if (state_->is_forked()) return false;
   const std::shared_ptr<State> state = state_;  // a task may destroy the notifier
   std::unique_lock lock(state->mutex);
   const bool any = state->tasks.size() > 0;
@@ -246,15 +265,18 @@ bool Notifier::run_here() noexcept {
     lock.unlock();
     const bool before = std::exchange(in_task, true);
     task->run();
+    const bool forked = state->is_forked();
+    if (forked) State::leave_to_parent(state, std::move(task));
     task.reset();
     in_task = before;
-    if (generation != base::fork_generation()) break;
+    if (forked) break;
     lock.lock();
   }
   return any;
 }
 
 void Notifier::close(Time::time_point until) noexcept {
+  if (state_->is_forked()) return;
   std::list<std::thread> threads;
   List<Task> left_over;
   {

@@ -12,7 +12,8 @@ namespace mortise::runtime {
 
 /// A queue of tasks and the threads that run them: one, started when the first task comes, and one
 /// more whenever a task has waited for `patience` because those before it block. Threads that are
-/// not needed any more end by themselves.
+/// not needed any more end by themselves. In a forked child it does nothing: if a task forks and
+/// comes back in the child, its thread ends there.
 /// @thread_safety every member may be called concurrently; from inside a task, too.
 class Notifier {
  public:
@@ -40,9 +41,10 @@ class Notifier {
   bool post(std::function<void()> task);
   /// Looks for a thread again. @return whether every task has one, or waits for its turn
   bool serve() noexcept;
-  /// Runs the tasks in the calling thread, one after the other. If one of them forks, the child
-  /// runs no other. @return whether there was one
+  /// Runs the tasks in the calling thread, one after the other. @return whether there was one
   bool run_here() noexcept;
+  /// @return whether tasks wait for their turn.
+  [[nodiscard]] bool waits() const noexcept;
   /// How long closing waits for tasks, as a rule.
   static constexpr std::chrono::milliseconds patience_at_close{500};
   /// Takes no more tasks; waits until then, or a moment, for those that are queued. A task that

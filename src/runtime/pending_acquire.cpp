@@ -22,6 +22,7 @@ Pending<Guard> Lock::acquire_async(const AcquireOptions& options) {
 namespace runtime {
 
 AcquireOptions without_thread(const Slot& slot, const AcquireOptions& options) {
+  if (slot.client().forked()) throw Error(slot.client().closed_failure());
   const Backend& backend = slot.client().store().backend();
   if (backend.needs_waiting_threads()) {
     throw Error({Errc::unsupported, backend.describe() +

@@ -12,6 +12,7 @@ namespace mortise::runtime {
 namespace {
 
 thread_local const ReadyList* driven = nullptr;
+thread_local const ReadyList* stepped = nullptr;
 
 // A call that may not sleep any more needs two or three steps.
 constexpr int most_last_rounds = 16;
@@ -24,6 +25,7 @@ ReadyList::Driving::~Driving() { driven = before_; }
 
 void ReadyList::driven_by_this_thread() const noexcept { driven = this; }
 bool ReadyList::is_driven_here() const noexcept { return driven == this; }
+bool ReadyList::is_stepped_here() const noexcept { return stepped == this; }
 
 void ReadyList::add(ReadyPlace& place) {
   const std::lock_guard lock(mutex_);
@@ -79,7 +81,7 @@ void ReadyList::end() noexcept {
 
 // A thread that is inside of a start looks at the mark after it has left the call, and the thread
 // that sets the mark looks at the calls afterwards. So one of them ends the call.
-void ReadyList::end_the_rest() noexcept {
+bool ReadyList::end_the_rest() noexcept {
   for (int round = 0; ended_.load() && round < most_last_rounds; ++round) {
     {
       const std::lock_guard lock(mutex_);
@@ -87,10 +89,11 @@ void ReadyList::end_the_rest() noexcept {
         auto& place = static_cast<ReadyPlace&>(timer);
         if (place.counts) list_locked(place);
       });
-      if (first_ == nullptr) return;
+      if (first_ == nullptr) return true;
     }
-    if (!step_listed()) return;
+    if (!step_listed()) return false;
   }
+  return true;
 }
 
 void ReadyList::ring_all() noexcept {
@@ -111,7 +114,9 @@ void ReadyList::step_here(ReadyPlace& place) noexcept {
 
 bool ReadyList::step(ReadyPlace& place, bool posts) noexcept {
   PendingCall& call = *place.call;
+  const ReadyList* const before = std::exchange(stepped, this);  // of another client
   const std::optional<Instant> again = call.proceed(posts);
+  stepped = before;
   if (call.is_forked()) return false;  // by an observer or an executor
   std::shared_ptr<Waker> last;         // destroyed without the mutex
   const std::lock_guard lock(mutex_);
@@ -126,9 +131,7 @@ bool ReadyList::step(ReadyPlace& place, bool posts) noexcept {
   return true;
 }
 
-void ReadyList::run() noexcept {
-  if (step_listed()) end_the_rest();
-}
+bool ReadyList::run() noexcept { return step_listed() && end_the_rest(); }
 
 bool ReadyList::step_listed() noexcept {
   ReadyPlace* each = nullptr;

@@ -37,7 +37,8 @@ class ReadyList {
   void ring_all() noexcept;
 
   /// Steps all calls that were rung, and those whose time has come.
-  void run() noexcept;
+  /// @return false: an executor has forked, and this is the child
+  bool run() noexcept;
   /// No thread calls `run()` any more. Each call ends now, and a call that is inside of its start
   /// ends there. Completions that no executor takes are destroyed.
   void end() noexcept;
@@ -62,6 +63,8 @@ class ReadyList {
   /// The same for a thread that does nothing else until it ends.
   void driven_by_this_thread() const noexcept;
   [[nodiscard]] bool is_driven_here() const noexcept;
+  /// @return whether the calling thread is inside of a step: it runs an observer or an executor.
+  [[nodiscard]] bool is_stepped_here() const noexcept;
 
  private:
   void list_locked(ReadyPlace& place) noexcept;
@@ -70,7 +73,8 @@ class ReadyList {
   bool step(ReadyPlace& place, bool posts) noexcept;
   /// @return false: in a forked child
   bool step_listed() noexcept;
-  void end_the_rest() noexcept;
+  /// @return false: in a forked child
+  bool end_the_rest() noexcept;
 
   Engine& engine_;
   mutable std::mutex mutex_;

@@ -31,9 +31,9 @@ StoreAccess::StoreAccess(std::unique_ptr<Backend> backend, const std::shared_ptr
                    .step = [this] { return step_calls(); }},
                   has_thread) {}
 
-Instant StoreAccess::step_calls() noexcept {
+std::optional<Instant> StoreAccess::step_calls() noexcept {
   ready_.driven_by_this_thread();
-  ready_.run();
+  if (!ready_.run()) return std::nullopt;
   const Instant next = ready_.next();
   if (real_time_ || next == never || next == Instant{}) return next;
   return later(clock_->now(), next - BootClock::now());

@@ -40,6 +40,10 @@ class StoreAccess {
   /// The calls without a thread.
   [[nodiscard]] ReadyList& ready() noexcept { return ready_; }
   [[nodiscard]] const std::shared_ptr<Clock>& clock() const noexcept { return clock_; }
+  /// @param now by the client's clock, a moment ago. @return the real time then, or now
+  [[nodiscard]] Instant real_time_at(Instant now) const noexcept {
+    return real_time_ ? now : BootClock::now();
+  }
   [[nodiscard]] const SafetyMargin& safety_margin() const noexcept { return margin_; }
   /// @return which store this is, as users see it.
   [[nodiscard]] StoreId id() const;
@@ -77,7 +81,7 @@ class StoreAccess {
 
  private:
   Failure start_background();
-  [[nodiscard]] Instant step_calls() noexcept;
+  [[nodiscard]] std::optional<Instant> step_calls() noexcept;
 
   const std::shared_ptr<Clock> clock_;
   const bool real_time_;  // that is the real one

@@ -66,6 +66,7 @@ void expect_out(Client& client, Lock& lock) {
   static_cast<void>(client.queue("name", {}, ec));
   EXPECT_EQ(ec, Errc::closed);
   EXPECT_TRUE(client.snapshot().names.empty());
+  EXPECT_EQ(client.capabilities().leases, Support::unknown);
   EXPECT_FALSE(lock.holder(ec).has_value());
   EXPECT_EQ(ec, Errc::closed);
   EXPECT_EQ(lock.hold_count(), 0U);
@@ -73,6 +74,12 @@ void expect_out(Client& client, Lock& lock) {
   EXPECT_EQ(lock.valid_for(), 0ns);
   EXPECT_FALSE(lock.lost().stop_possible());
   EXPECT_EQ(lock.name(), "name");
+  try {
+    lock.acquire_async().start([](const Guard&) {});
+    ADD_FAILURE() << "an asynchronous call began";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Errc::closed);
+  }
   lock.unlock(ec);
   EXPECT_FALSE(ec) << "unlock is silent";
   EXPECT_EQ(lock.release(), Released::unknown);

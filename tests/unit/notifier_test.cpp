@@ -7,11 +7,17 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <chrono>
+#include <csignal>
+#include <cstdlib>
 #include <latch>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <semaphore>
 #include <set>
 #include <thread>
@@ -140,6 +146,60 @@ TEST(NotifierTest, WhatDoesNotFitIsDropped) {
   release.release();
   notifier.close();
   EXPECT_EQ(ran.load(), 2);
+}
+
+/// The calling task forks. The child comes back from here, and goes on; it must not end as the
+/// program does. @return in the parent: what the child ended with
+std::optional<int> fork_inside() {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    sigset_t alarm{};
+    ::sigemptyset(&alarm);
+    ::sigaddset(&alarm, SIGALRM);
+    ::pthread_sigmask(SIG_UNBLOCK, &alarm, nullptr);  // the thread has blocked it
+    ::alarm(10);  // a child that hangs is a failed test, not a hanging one
+    static_cast<void>(std::atexit([] { ::_exit(0); }));
+    return std::nullopt;
+  }
+  int status = -1;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  return status;
+}
+
+// Promise: S9
+TEST(NotifierTest, TheThreadOfATaskThatForksEndsInTheChild) {
+  Notifier notifier(1);
+  const pid_t parent = ::getpid();
+  std::latch posted(1);
+  std::latch all(2);
+  std::optional<int> status;
+  notifier.post([&] {
+    posted.wait();
+    status = fork_inside();
+    if (status) all.count_down();
+  });
+  notifier.post([&] {
+    if (::getpid() != parent) ::_exit(1);
+    all.count_down();
+  });
+  posted.count_down();
+  all.wait();
+  EXPECT_EQ(status, 0) << "the child runs its parent's tasks, or hangs";
+}
+
+// Promise: S9
+TEST(NotifierTest, TheChildOfATaskRunsNoOtherInItsLoop) {
+  Notifier notifier(0);
+  const pid_t parent = ::getpid();
+  std::optional<int> status;
+  bool other = false;
+  notifier.post([&] { status = fork_inside(); });
+  notifier.post([&] { other = true; });
+  EXPECT_TRUE(notifier.run_here());
+  const bool again = notifier.run_here();
+  if (::getpid() != parent) ::_exit(other || again ? 1 : 0);
+  EXPECT_EQ(status, 0) << "the child runs its parent's tasks, or hangs";
+  EXPECT_TRUE(other);
 }
 
 TEST(NotifierTest, KnowsWhoIsInsideOfATask) {
