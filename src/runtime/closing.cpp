@@ -10,13 +10,13 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
-#include <thread>
 #include <utility>
 
 namespace mortise::runtime {
 namespace {
 
 constexpr std::chrono::milliseconds patience_with_callers{100};
+constexpr std::chrono::milliseconds pause_of_looks{1};
 
 }  // namespace
 
@@ -29,9 +29,9 @@ bool Closing::begin() noexcept {
   client_.store().open_requests().poke();
   client_.store().ready().ring_all();
   if (!base::mutant("core.close_leaves_the_holds")) release_holds();
-  // Not for long where it may be one of them, in an observer, that closes the client.
-  course_.for_askers =
-      Inside::is_caller() ? BootClock::now() + patience_with_callers : course_.until;
+  // Not for long if it may be one of them, in an observer, that closes the client.
+  course_.for_callers =
+      is_inside_of_a_call() ? BootClock::now() + patience_with_callers : course_.until;
   return true;
 }
 
@@ -39,17 +39,28 @@ void Closing::close() noexcept {
   if (client_.forked()) return;
   if (begin()) {
     await_releases();
-    while (is_pending()) rest();
-    return finish();
+    // An executor may fork in a step, and come back in the child.
+    while (!client_.forked() && is_pending()) rest();
+    if (!client_.forked()) finish();
+    return;
   }
-  const bool in_callback = Notifier::inside() || Inside::is_caller();
-  // This may be the thread of the loop, without which a close by its steps does not end.
-  while (client_.loop() != nullptr && !has_ended() && (stepped_.load() || !in_callback)) rest();
+  const bool in_callback = Notifier::inside() || is_inside_of_a_call();
+  // This may be the thread of the loop, without which a close by its steps does not end. But it
+  // makes no step while it is inside of one.
+  const bool may_step = client_.loop() != nullptr && !client_.store().ready().is_stepped_here();
+  while (may_step && !has_ended() && (stepped_.load() || !in_callback)) {
+    rest();
+    if (client_.forked()) return;
+  }
   // Another thread closes, and waits for the callbacks. So a callback must not wait for that
   // thread.
   if (in_callback) return;
   std::unique_lock lock(mutex_);
   ended_.wait(lock, [this] { return has_ended_; });
+}
+
+bool Closing::is_inside_of_a_call() const noexcept {
+  return Inside::is_caller() || client_.store().ready().is_stepped_here();
 }
 
 void Closing::begin_stepped() noexcept {
@@ -77,15 +88,19 @@ bool Closing::has_ended() noexcept {
 bool Closing::is_pending() noexcept {
   client_.names().poke_waiters();
   const Instant now = BootClock::now();
-  const bool pending = freeing_.load() > 0 || (asking_.load() > 0 && now < course_.for_askers) ||
-                       !client_.store().ready().idle() || !client_.store().background().idle();
+  const bool callers = asking_.load() > 0 || !client_.store().ready().idle();
+  const bool pending = freeing_.load() > 0 || (callers && now < course_.for_callers) ||
+                       !client_.store().background().idle();
   return pending && now < course_.until;
 }
 
-// A client without threads has its own work done by the thread that closes it.
+// A client without threads has its own work done by the thread that closes it. Another thread may
+// make the last step.
 void Closing::rest() noexcept {
   if (Loop* const loop = client_.loop()) loop->look();
-  std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  if (client_.forked()) return;
+  std::unique_lock lock(mutex_);
+  ended_.wait_for(lock, pause_of_looks, [this] { return has_ended_; });
 }
 
 void Closing::finish() noexcept {
@@ -98,6 +113,7 @@ void Closing::finish() noexcept {
   client_.store().open_requests().end();
   // Calls without a thread that a server has held up until now.
   client_.store().ready().end();
+  if (client_.forked()) return;  // an executor has
   client_.announcements().close(told);
   {
     const std::lock_guard lock(mutex_);

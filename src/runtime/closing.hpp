@@ -74,6 +74,9 @@ class Closing {
 
  private:
   [[nodiscard]] bool begin() noexcept;
+  /// @return whether the calling thread makes a call, or a step of one: it runs an observer, or an
+  /// executor.
+  [[nodiscard]] bool is_inside_of_a_call() const noexcept;
   void release_holds() noexcept;
   void await_releases() noexcept;
   [[nodiscard]] bool is_pending() noexcept;
@@ -83,7 +86,7 @@ class Closing {
   /// The conditions of its end.
   struct Course {
     Instant until{};
-    Instant for_askers{};
+    Instant for_callers{};
     std::vector<std::shared_ptr<Operation>> releases{};
   };
 

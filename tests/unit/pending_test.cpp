@@ -20,6 +20,8 @@
 
 #include <atomic>
 #include <chrono>
+#include <csignal>
+#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -326,6 +328,143 @@ TEST_F(PendingTest, ACallbackOfPollMayDestroyAClientThatIsClosing) {
     std::this_thread::sleep_for(1ms);
   }
   EXPECT_TRUE(destroyed);
+}
+
+// Promise: S9
+TEST_F(PendingTest, ACallbackOfPollMayForkAndComeBackInTheChild) {
+  class Witness final : public Observer {
+   public:
+    void lost(const Event& /*event*/, const Failure& /*why*/) noexcept override { ++losses; }
+    int losses = 0;
+  };
+  const auto witness = std::make_shared<Witness>();
+  const auto clock = std::make_shared<ManualClock>();
+  Client one = client({.observer = witness, .clock = clock, .drive = Drive::program});
+  const pid_t parent = ::getpid();
+  int status = -1;
+  int callbacks = 0;
+  const auto on_loss = [&] {
+    if (++callbacks > 1) return;
+    const pid_t child = ::fork();
+    if (child == 0) return static_cast<void>(::alarm(10));
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+  };
+  std::vector<Guard> held;
+  for (const char* const name : {"one", "two"}) {
+    Lock lock = one.make_lock(name, {.lease = 1s, .renew = false});
+    lock.acquire_async().start([&](Guard guard) { held.push_back(std::move(guard)); });
+  }
+  ASSERT_TRUE(driven_until(one, [&] { return held.size() == 2; }));
+  const std::stop_callback first(held[0].lost(), on_loss);
+  const std::stop_callback second(held[1].lost(), on_loss);
+  clock->advance(1s);
+  for (int i = 0; i < 100 && callbacks == 0; ++i) one.poll();
+  if (::getpid() != parent) {
+    const bool knows = one.capabilities().leases != Support::unknown;
+    one.poll();
+    one.close();
+    ::_exit(callbacks > 1 ? 1 : witness->losses > 0 ? 2 : knows ? 3 : 0);
+  }
+  EXPECT_EQ(status, 0) << "the child reports its parent's losses, or hangs";
+  EXPECT_TRUE(driven_until(one, [&] { return callbacks == 2 && witness->losses == 2; }));
+}
+
+/// Forks at its first completion, and comes back in the child.
+class Forking final : public Executor {
+ public:
+  void post(Completion completion) override {
+    kept_ = std::move(completion);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      sigset_t alarm{};
+      ::sigemptyset(&alarm);
+      ::sigaddset(&alarm, SIGALRM);
+      ::pthread_sigmask(SIG_UNBLOCK, &alarm, nullptr);  // the thread has blocked it
+      ::alarm(10);
+      static_cast<void>(std::atexit([] { ::_exit(0); }));
+      return;
+    }
+    int ended_with = -1;
+    EXPECT_EQ(::waitpid(child, &ended_with, 0), child);
+    status = ended_with;
+  }
+  std::atomic<int> status{-1};
+
+ private:
+  Completion kept_;
+};
+
+// Promise: S9
+TEST_F(PendingTest, TheThreadOfAnExecutorThatForksEndsInTheChild) {
+  const auto executor = std::make_shared<Forking>();
+  Client one = client({.executor = executor});
+  one.make_lock("name").acquire_async().start([](const Guard&) {});
+  EXPECT_TRUE(eventually([&] { return executor->status != -1; }));
+  EXPECT_EQ(executor->status, 0) << "the child goes on as its parent's thread, or hangs";
+}
+
+// It counts as one of those that the close waits for.
+TEST_F(PendingTest, AnObserverOfAWaitMayCloseItsClient) {
+  struct Closes final : Observer {
+    void waits(const Event& /*event*/) noexcept override { client->close(); }
+    Client* client = nullptr;
+  };
+  Client other = client();
+  Lock lock = other.make_lock("name");
+  lock.lock();
+  for (const Drive drive : each_drive) {
+    const auto observer = std::make_shared<Closes>();
+    Client one = client({.observer = observer, .drive = drive});
+    observer->client = &one;
+    EXPECT_LT(test::own_duration_of(
+                  [&] { one.make_lock("name").acquire_async().start([](const Guard&) {}); }),
+              600ms);
+    EXPECT_TRUE(one.is_closed());
+  }
+  lock.unlock();
+}
+
+/// Closes its client while the client waits for it.
+class Impatient final : public Executor {
+ public:
+  void post(Completion completion) override {
+    kept_.push_back(std::move(completion));
+    client->close();
+    ++posts;
+  }
+  Client* client = nullptr;
+  int posts = 0;
+
+ private:
+  std::vector<Completion> kept_;
+};
+
+TEST_F(PendingTest, AnExecutorMayCloseAClientThatClosesInSteps) {
+  Client one = client({.drive = Drive::program});
+  Impatient executor;
+  executor.client = &one;
+  one.make_lock("name").acquire_async().on(executor).start([](const Guard&) {});
+  one.close_async().start();
+  EXPECT_TRUE(driven_until(one, [&] { return one.is_closed(); }));
+  EXPECT_EQ(executor.posts, 1);
+}
+
+TEST(LoopTest, NewsOfAnotherThreadWakeTheLoop) {
+  memory::Server server;
+  const auto state =
+      std::make_shared<ClientState>(server.backend(), ClientOptions{.drive = Drive::program});
+  state->start();
+  const auto is_readable = [&] {
+    pollfd readable{.fd = state->loop()->descriptor(), .events = POLLIN, .revents = 0};
+    return ::poll(&readable, 1, 0) == 1;
+  };
+  while (is_readable()) state->loop()->poll(1);
+  bool told = false;
+  state->announcements().tell_observer([&] { told = true; });
+  EXPECT_TRUE(is_readable()) << "the loop sleeps";
+  state->loop()->poll(1);
+  EXPECT_TRUE(told);
+  state->close();
 }
 
 TEST_F(PendingTest, AnExecutorThatThrowsForeverKeepsNoHandler) {
