@@ -128,8 +128,8 @@ AcquireCall::Action AcquireCall::carry_out(const Action& action) {
     case Machine::Do::ask_again:
       own_.ask_again(now_);
       return machine_.step(Machine::AskedAgain{now_});
-    case Machine::Do::await:  // it was woken
-    case Machine::Do::check: return check();
+    case Machine::Do::await: return check(true);
+    case Machine::Do::check: return check(false);
     case Machine::Do::settle: return settle();
     case Machine::Do::accept: return accept();
     case Machine::Do::pass_on: return pass_on(action.why);
@@ -236,11 +236,14 @@ AcquireCall::Action AcquireCall::ask() {
   return machine_.step(own_.ask(now_));
 }
 
-AcquireCall::Action AcquireCall::check() {
+AcquireCall::Action AcquireCall::check(bool woken) {
   rest_.seen = own_->signal();
   Machine::Standing standing{.done = own_->done()};
   // What is decided is settled whatever the time; a grant is looked at by a later clock than this.
-  if (!standing.done) now_ = slot_.client().now();
+  // A thread that has just sent the request need not read it again: the engine sleeps until a
+  // moment. A call without a thread may be stepped long after it came.
+  const bool reads = woken || own_.waker() != nullptr;
+  if (reads && !standing.done) now_ = slot_.client().now();
   standing.view = view();
   standing.in_trouble = own_->in_trouble();
   standing.progress = own_->progress();

@@ -107,7 +107,8 @@ class AcquireCall final : public core::Waiter {
   Action take_over();
   Action begin();
   Action ask();
-  Action check();
+  /// @param woken it has slept since its last look at the clock
+  Action check(bool woken);
   Action settle();
   Action accept();
   Action pass_on(Machine::Why why);

@@ -75,7 +75,7 @@ ReleaseCall::Action ReleaseCall::leave() noexcept {
   // Silent for the guards of a closed client, and in a forked child, which must not touch the
   // mutex.
   if (!client().alive()) return {.what = Do::end};
-  const Instant now = client().now();
+  const Instant now = seen_.at = client().now();
   const std::atomic<std::uint32_t>* woken = nullptr;
   Machine::Left event;
   {
@@ -147,7 +147,7 @@ ReleaseCall::Action ReleaseCall::release() noexcept {
   }
   // The answer to the release of a key may serve its waiters, so none of them asks before that.
   if (!slot_.key) release_sent(std::move(yielded));
-  return look();
+  return look_at_sent();
 }
 
 void ReleaseCall::release_sent(std::shared_ptr<Attempt> yielded) noexcept {
@@ -177,7 +177,7 @@ ReleaseCall::Action ReleaseCall::keep() noexcept {
   }
   // A caller that asks now waits at the server, as those of other clients do.
   release_sent(nullptr);
-  return look();
+  return look_at_sent();
 }
 
 ReleaseCall::Action ReleaseCall::confirm() noexcept {
@@ -187,13 +187,22 @@ ReleaseCall::Action ReleaseCall::confirm() noexcept {
   } catch (const std::exception&) {
     // Out of memory: its answer is not learned.
   }
-  return look();
+  return look_at_sent();
+}
+
+// By the clock as the call ended the hold: nothing has blocked since then.
+ReleaseCall::Action ReleaseCall::look_at_sent() noexcept {
+  return judge(request_->look(client().store().real_time_at(seen_.at)));
 }
 
 ReleaseCall::Action ReleaseCall::look(bool sent_again) noexcept {
   Machine::Looked event = request_->look();
-  event.impatient = hurries_;
   event.sent_again = sent_again;
+  return judge(event);
+}
+
+ReleaseCall::Action ReleaseCall::judge(Machine::Looked event) noexcept {
+  event.impatient = hurries_;
   return machine_.step(event);
 }
 

@@ -75,8 +75,11 @@ class ReleaseCall {
   Action release() noexcept;
   Action keep() noexcept;
   Action confirm() noexcept;
+  /// Looks at the request that has left just now.
+  Action look_at_sent() noexcept;
   /// @param sent_again see `Looked`
   Action look(bool sent_again = false) noexcept;
+  Action judge(Machine::Looked event) noexcept;
   Action settle() noexcept;
   Action entrust() noexcept;
 
@@ -95,6 +98,7 @@ class ReleaseCall {
   struct Seen {
     std::shared_ptr<const core::Terms> successor{};  ///< the terms of the next waiter
     std::uint64_t asked_at = 0;                      ///< `KeyTalk::arrivals`
+    Instant at{};                                    ///< by the client's clock
     bool is_misuse = false;                          ///< the owner had nothing to unlock
     bool other_holds = false;                        ///< another owner of the client has the name
   };

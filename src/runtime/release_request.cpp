@@ -61,10 +61,12 @@ bool ReleaseRequest::repeat() noexcept {
   return true;
 }
 
-Course::Looked ReleaseRequest::look() noexcept {
+Course::Looked ReleaseRequest::look(std::optional<Instant> sent) noexcept {
   Course::Looked looked{.request = standing()};
   // Real time, even under a clock that is moved by hand: the wait only bounds the caller's.
-  if (looked.request != Course::Looked::Request::over) looked.now = looked_ = BootClock::now();
+  if (looked.request != Course::Looked::Request::over) {
+    looked.now = looked_ = sent ? *sent : BootClock::now();
+  }
   return looked;
 }
 

@@ -9,6 +9,7 @@
 #include "core/release_course.hpp"
 
 #include <memory>
+#include <optional>
 
 namespace mortise::runtime {
 
@@ -32,8 +33,9 @@ class ReleaseRequest {
   void confirm(std::shared_ptr<Release> release) noexcept;
   /// @return whether a second copy has left: not if the answer came just now
   bool repeat() noexcept;
+  /// @param sent when it was sent just now, in real time; nothing: it was waited for
   /// @return how it stands, and when this was asked, in real time.
-  core::ReleaseCourse::Looked look() noexcept;
+  core::ReleaseCourse::Looked look(std::optional<Instant> sent = std::nullopt) noexcept;
   /// Waits for the answer until then, in real time. @param at_most counted from the last look
   void wait(Instant until, core::Nanos at_most = core::Nanos::max()) noexcept;
   [[nodiscard]] core::ReleaseCourse::Answered answer() const noexcept;
