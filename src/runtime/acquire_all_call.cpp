@@ -28,8 +28,7 @@ bool comes_before(const Wanted& one, const Wanted& other) {
   ClientState* const first = &one.slot->client();
   ClientState* const second = &other.slot->client();
   if (first == second) return false;
-  const int order =
-      first->store().backend().describe().compare(second->store().backend().describe());
+  const int order = first->store_id().words.compare(second->store_id().words);
   return order != 0 ? order < 0 : std::less<>()(first, second);
 }
 
@@ -76,8 +75,8 @@ core::Nanos AcquireAllCall::left(const Part& part) const noexcept {
   return part.until - part.wanted.slot->client().now();
 }
 
-bool AcquireAllCall::cut_short(const Part& part) const noexcept {
-  return part.options.wait < core::command_timeout(part.wanted.terms->lease);
+bool AcquireAllCall::cut_short(const Part& part, std::size_t together) const noexcept {
+  return part.options.wait < core::flight_timeout(part.wanted.terms->lease, together);
 }
 
 core::Nanos AcquireAllCall::may_wait_for_answers() noexcept {
@@ -144,11 +143,13 @@ void AcquireAllCall::tell_contended(const Part& part) const {
 }
 
 AcquireAllCall::Machine::Flown AcquireAllCall::fly() {
+  const auto requests = static_cast<std::size_t>(std::count_if(
+      parts_.begin(), parts_.end(), [this](const Part& part) { return takes_part(part); }));
   for (Part& part : parts_) {
     if (!takes_part(part)) continue;
-    const core::Nanos one_request = core::command_timeout(part.wanted.terms->lease);
+    const core::Nanos limit = core::flight_timeout(part.wanted.terms->lease, requests);
     // A moment at least, since a wait of none is a try, which has more.
-    const core::Nanos time = std::clamp<core::Nanos>(left(part), core::Nanos(1), one_request);
+    const core::Nanos time = std::clamp<core::Nanos>(left(part), core::Nanos(1), limit);
     part.options = {
         .wait = may_wait_ ? time : core::Nanos(0), .stop = options_.stop, .owner = options_.owner};
   }
@@ -166,7 +167,7 @@ AcquireAllCall::Machine::Flown AcquireAllCall::fly() {
   }
   if (first == nullptr) return event;
   event.time_is_up = may_wait_ && left(*first) <= core::Nanos(0);
-  event.cut_short = may_wait_ && cut_short(*first);
+  event.cut_short = may_wait_ && cut_short(*first, requests);
   return event;
 }
 
@@ -221,7 +222,7 @@ AcquireAllCall::Machine::Waited AcquireAllCall::wait(Part& part) {
   return {.fate = fate_of(part.failure),
           .all_held = all,
           .time_is_up = left(part) <= core::Nanos(0),
-          .cut_short = cut_short(part)};
+          .cut_short = cut_short(part, 1)};
 }
 
 void AcquireAllCall::give_back(std::size_t from) {

@@ -72,7 +72,8 @@ class AcquireAllCall {
     return !part.held && !part.again;
   }
   [[nodiscard]] core::Nanos left(const Part& part) const noexcept;
-  [[nodiscard]] bool cut_short(const Part& part) const noexcept;
+  /// @param together how many requests left with that of the part
+  [[nodiscard]] bool cut_short(const Part& part, std::size_t together) const noexcept;
   /// @return for how long the call may still wait for answers that do not change its outcome.
   [[nodiscard]] core::Nanos may_wait_for_answers() noexcept;
 

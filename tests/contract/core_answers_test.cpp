@@ -5,7 +5,10 @@
 #include "support/contract_core.hpp"
 #include "support/contract_worker.hpp"
 
+#include <future>
 #include <new>
+#include <string>
+#include <vector>
 
 namespace mortise::contract {
 namespace {
@@ -358,6 +361,27 @@ TEST_F(CoreAnswers, TroubleThatEndsJustInTimeIsNoContention) {
     const std::error_code ec = outcome.get();
     EXPECT_TRUE(!ec || ec == Errc::unavailable) << ec.message();
   }
+}
+
+TEST_F(CoreAnswers, AStoreHasTimeToAnswerForThousandsOfNames) {
+  constexpr int wanted = 3'000;
+  be_kind();
+  script_->on_acquire = nullptr;
+  Client client = open();
+  std::vector<std::string> names;
+  for (int i = 0; i < wanted; ++i) names.push_back("name " + std::to_string(i));
+  auto taken = std::async(std::launch::async, [&] {
+    return static_cast<bool>(
+        lock_all(client, names, {.wait = 60s}, {.lease = 30s, .renew = false}));
+  });
+  ASSERT_TRUE(eventually([&] { return script_->acquires >= wanted; }));
+  clock_->advance(3s);
+  // Each request is repeated, or given up.
+  ASSERT_TRUE(eventually([&] { return script_->acquires >= 2 * wanted || script_->cancels > 0; }));
+  for (const auto& each : script_->asked()) each->granted(grant(++number_));
+  const bool in_time = taken.wait_for(patience) == std::future_status::ready;
+  client.close();
+  EXPECT_TRUE(taken.get() && in_time) << "it begins again and again";
 }
 
 }  // namespace
