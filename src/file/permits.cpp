@@ -14,6 +14,24 @@ namespace {
 
 using Kind = Decision::Kind;
 
+/// The byte of a permit. It is unlocked, whatever fails, unless its grant is noted.
+class TakenByte {
+ public:
+  TakenByte(const LockFile& file, const std::optional<std::uint32_t>& place) noexcept
+      : file_(file), place_(place) {}
+  TakenByte(const TakenByte&) = delete;
+  TakenByte& operator=(const TakenByte&) = delete;
+  ~TakenByte() {
+    if (place_ && !kept_) file_.unlock(permit_byte(*place_));
+  }
+  void keep() noexcept { kept_ = true; }
+
+ private:
+  const LockFile& file_;
+  const std::optional<std::uint32_t>& place_;
+  bool kept_ = false;
+};
+
 }  // namespace
 
 Decision Permits::try_for(const Acquisition& operation, Instant counted_from, Nap& nap) {
@@ -36,6 +54,7 @@ Decision Permits::try_once(const Acquisition& operation, Instant counted_from, N
   LockFile& file = *held_.file;
   Drawing drawing(held_.file);
   std::optional<std::uint32_t> place;
+  TakenByte taken(file, place);
   Failure why;
   // With the first place, which is next to it, in one call if no client has either.
   if (!has_place(0)) why = drawing.try_with(permit_byte(0));
@@ -58,10 +77,9 @@ Decision Permits::try_once(const Acquisition& operation, Instant counted_from, N
   if (why) return failed(std::move(why));
   if (!place) return {.kind = Kind::held};
   Grant grant{.number = 0, .counted_from = counted_from, .lease = no_lease};
-  if ((why = file.grants().record(header, request.label, grant.number))) {
-    file.unlock(permit_byte(*place));
-    return failed(std::move(why));
-  }
+  why = file.grants().record(header, request.label, grant.number);
+  if (why) return failed(std::move(why));
+  taken.keep();
   drawing.keep();
   return held_.note({.attempt = request.attempt, .grant = grant, .place = *place}, Mode::permit);
 }

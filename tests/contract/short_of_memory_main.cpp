@@ -11,6 +11,7 @@
 #include "contract/given_up_without_memory.hpp"
 #include "contract/join_without_memory.hpp"
 #include "contract/lock_all_without_memory.hpp"
+#include "contract/permit_without_memory.hpp"
 #include "support/failing_allocations.hpp"
 
 #include <sys/wait.h>
@@ -412,6 +413,12 @@ int main() {
     if (!call.ends_once) fail("a call without a thread does not end once", fails_at);
     if (!call.free) fail("a call without a thread leaves its hold", fails_at);
     if (!call.reached) break;
+  }
+  for (long fails_at = 1;; ++fails_at) {
+    const mortise::test::RefusedPermit permit =
+        mortise::test::grant_a_permit_without_memory(fails_at);
+    if (!permit.free) fail("a permit stays locked that was not granted", fails_at);
+    if (!permit.reached) break;
   }
   for (const int use_of_mode : {0, 1, 2, 3, 4, 5}) {
     const auto how = static_cast<Use>(use_of_mode % 3);
