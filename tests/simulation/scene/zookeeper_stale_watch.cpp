@@ -67,6 +67,9 @@ void ZooKeeperStaleWatch::asked(Connection& from, std::int32_t type, std::string
     act_ = Act::watches;
     from.stall(Connection::Way::down, now + silence());
   } else if (act_ == Act::leaves && type == zookeeper::op::create_2) {
+    act_ = Act::queues;
+  } else if (act_ == Act::queues &&
+             (type == zookeeper::op::get_children || type == zookeeper::op::get_children_2)) {
     act_ = Act::asks_again;
     connection_ = from.id();
     from.stall(Connection::Way::up, now + session_);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // A waiter leaves before the reply to its watch has come. So the server keeps the watch. The next
 // attempt of the client asks for a watch of the same node. Before that request arrives, the node
-// changes: the event of the first watch must not be taken for the end of the second one (L2).
+// changes: the event of the first watch must not be taken for the end of the second one (L2). Two
+// rules prevent that: the client removes the watch of a waiter that has left, and it notes a watch
+// once more when the reply comes. The trial fails if both are missing.
 #pragma once
 
 #include "simulation/scene/zookeeper_trial.hpp"
@@ -30,6 +32,7 @@ class ZooKeeperStaleWatch final : public ZooKeeperTrial {
     waits,       ///< the reader asks for the first time
     watches,     ///< its request for a watch has arrived, and is not answered
     leaves,      ///< it has left
+    queues,      ///< its next attempt has a node, and looks who is before it
     asks_again,  ///< its request for another watch does not arrive
   };
   void own();
