@@ -4,9 +4,9 @@
 #include <mortise/options.hpp>
 
 #include "base/random_id.hpp"
-#include "redis/answer.hpp"
-#include "redis/requests.hpp"
-#include "redis/scripts.hpp"
+#include "redis/store/answer.hpp"
+#include "redis/store/requests.hpp"
+#include "redis/store/scripts.hpp"
 
 #include <hiredis/hiredis.h>
 

@@ -75,11 +75,12 @@ function(mortise_script_source out backend)
         endforeach()
         string(APPEND definitions "}};\n")
     endif()
+    file(GLOB_RECURSE header RELATIVE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/src/${backend}/scripts.hpp")
     set(source "${PROJECT_BINARY_DIR}/generated/${backend}_scripts.cpp")
     file(CONFIGURE OUTPUT "${source}" @ONLY CONTENT [[
 // SPDX-License-Identifier: MIT
 // Generated of src/@backend@/scripts: do not edit.
-#include "@backend@/scripts.hpp"
+#include "@header@"
 
 namespace mortise::@backend@::scripts {
 

@@ -16,7 +16,7 @@
 #endif
 
 #include "base/schemes.hpp"
-#include "runtime/raise.hpp"
+#include "runtime/client/raise.hpp"
 
 #include <cstdlib>
 #include <string>

@@ -4,9 +4,9 @@
 // the unix socket that the argument names. It prints for each act the least mean of all rounds in
 // us, ours and Redisson's.
 #include "base/random_id.hpp"
-#include "redis/answer.hpp"
-#include "redis/requests.hpp"
-#include "redis/scripts.hpp"
+#include "redis/store/answer.hpp"
+#include "redis/store/requests.hpp"
+#include "redis/store/scripts.hpp"
 #include "redisson_scripts.hpp"
 #include "redlock/requests.hpp"
 #include "redlock/scripts.hpp"

@@ -4,7 +4,7 @@
 #include "base/mutant.hpp"
 #include "base/one_by_one.hpp"
 #include "core/figures.hpp"
-#include "redis/renewal_parts.hpp"
+#include "redis/topology/renewal_parts.hpp"
 #include "redlock/rounds.hpp"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 // The addresses that lead to one server, by which its exchange sends.
 #pragma once
 
-#include "redis/call.hpp"
+#include "redis/store/call.hpp"
 #include "redlock/ballot.hpp"
 #include "redlock/node.hpp"
 #include "redlock/requests.hpp"

@@ -4,7 +4,7 @@
 #include "redlock/node.hpp"
 
 #include "base/farewell.hpp"
-#include "redis/answer.hpp"
+#include "redis/store/answer.hpp"
 
 #include <optional>
 #include <utility>

@@ -6,7 +6,7 @@
 #include <mortise/backend.hpp>
 
 #include "base/tuned_source.hpp"
-#include "redis/connection.hpp"
+#include "redis/connection/connection.hpp"
 #include "remote/last_failure.hpp"
 #include "remote/name_watch.hpp"
 #include "remote/server_clock.hpp"

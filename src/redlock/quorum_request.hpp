@@ -6,7 +6,7 @@
 #include <mortise/listing_operation.hpp>
 #include <mortise/operation.hpp>
 
-#include "redis/call.hpp"
+#include "redis/store/call.hpp"
 #include "redlock/ballot.hpp"
 #include "redlock/quorum.hpp"
 #include "redlock/roll.hpp"

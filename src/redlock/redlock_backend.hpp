@@ -15,7 +15,8 @@ namespace mortise::redlock {
 class RedlockClient;
 
 /// The calling thread writes to every server and reads until a majority has answered. Nothing is
-/// asked while fewer than a majority are connected. src/README.md has the order of the mutexes.
+/// asked while fewer than a majority are connected. src/redlock/README.md has the order of the
+/// mutexes.
 class RedlockBackend final : public Backend {
  public:
   /// @throws Error (`misconfigured`): a file of the TLS settings

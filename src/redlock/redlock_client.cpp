@@ -4,8 +4,8 @@
 #include "base/farewell.hpp"
 #include "base/mutant.hpp"
 #include "base/one_by_one.hpp"
-#include "redis/rights.hpp"
-#include "redis/server_error.hpp"
+#include "redis/store/rights.hpp"
+#include "redis/store/server_error.hpp"
 
 #include <algorithm>
 #include <chrono>

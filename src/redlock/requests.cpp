@@ -3,9 +3,9 @@
 #include "redlock/requests.hpp"
 
 #include "base/scratch.hpp"
-#include "redis/answer.hpp"
-#include "redis/command.hpp"
-#include "redis/lock_key.hpp"
+#include "redis/store/answer.hpp"
+#include "redis/store/command.hpp"
+#include "redis/store/lock_key.hpp"
 #include "redlock/scripts.hpp"
 #include "remote/outbox.hpp"
 

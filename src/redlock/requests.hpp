@@ -5,7 +5,7 @@
 
 #include <mortise/operation.hpp>
 
-#include "redis/answer.hpp"
+#include "redis/store/answer.hpp"
 
 #include <chrono>
 #include <cstdint>

@@ -2,7 +2,7 @@
 // The Lua scripts of src/redlock/scripts, as the servers get them.
 #pragma once
 
-#include "redis/scripts.hpp"
+#include "redis/store/scripts.hpp"
 
 // Made by cmake/RedisScripts.cmake, one of each file.
 namespace mortise::redlock::scripts {

@@ -2,7 +2,7 @@
 // What a Redlock URL says: the same of every server, but for its address.
 #pragma once
 
-#include "redis/settings.hpp"
+#include "redis/store/settings.hpp"
 
 #include <string>
 #include <string_view>

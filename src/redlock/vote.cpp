@@ -4,7 +4,7 @@
 #include "redlock/vote.hpp"
 
 #include "core/figures.hpp"
-#include "redis/items.hpp"
+#include "redis/store/items.hpp"
 #include "redlock/requests.hpp"
 
 #include <algorithm>

@@ -5,8 +5,8 @@
 
 #include <mortise/operation.hpp>
 
-#include "redis/answer.hpp"
-#include "redis/reply.hpp"
+#include "redis/store/answer.hpp"
+#include "redis/store/reply.hpp"
 
 #include <chrono>
 #include <cstdint>

@@ -487,8 +487,7 @@ MORTISE_TEST(Asynchronous, AKeyThatIsRunElsewhereIsAValue, Quality::leases, Qual
     EXPECT_TRUE(driven_until(one, [&] { return over == 3; }));
     running.give_back();
     std::error_code ec;
-    const Run next =
-        runner.make_once(key, {.fingerprint = "right", .wait = fallback_period}).begin(ec);
+    const Run next = runner.make_once(key, {.fingerprint = "right", .wait = patience}).begin(ec);
     EXPECT_TRUE(next) << "a cancelled call has left something";
   }
 }

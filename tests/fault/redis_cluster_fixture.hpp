@@ -5,7 +5,7 @@
 #include <mortise/redis.hpp>
 
 #include "fault/party.hpp"
-#include "redis/lock_key.hpp"
+#include "redis/store/lock_key.hpp"
 #include "support/redis_cluster.hpp"
 #include "support/redis_fields.hpp"
 

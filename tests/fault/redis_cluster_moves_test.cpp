@@ -4,7 +4,7 @@
 // moved step by step, and whose masters are killed and replaced, while names are held and waited
 // for.
 #include "fault/redis_cluster_fixture.hpp"
-#include "redis/requests.hpp"
+#include "redis/store/requests.hpp"
 
 namespace mortise::fault {
 namespace {

@@ -3,7 +3,7 @@
 // servers, it believes nothing that is not so, and nothing is left behind. Method: a cluster of the
 // test's own, and a backend whose connections the test reads one by one.
 #include "fault/redis_cluster_fixture.hpp"
-#include "redis/scripts.hpp"
+#include "redis/store/scripts.hpp"
 #include "support/hand_host.hpp"
 
 #include <arpa/inet.h>

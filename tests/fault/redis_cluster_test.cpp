@@ -2,7 +2,7 @@
 // Goal: a Redis Cluster is many servers to the client and one store to its user: each name is asked
 // for where it lies, and only there. Method: a cluster of the test's own, and looks at its servers.
 #include "fault/redis_cluster_fixture.hpp"
-#include "redis/scripts.hpp"
+#include "redis/store/scripts.hpp"
 #include "support/certificates.hpp"
 #include "support/redis_store.hpp"
 

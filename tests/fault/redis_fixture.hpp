@@ -6,8 +6,8 @@
 #include <mortise/redis.hpp>
 
 #include "fault/party.hpp"
-#include "redis/lock_key.hpp"
-#include "redis/scripts.hpp"
+#include "redis/store/lock_key.hpp"
+#include "redis/store/scripts.hpp"
 #include "support/proxy.hpp"
 #include "support/redis_fields.hpp"
 #include "support/redis_server.hpp"

@@ -3,9 +3,9 @@
 // for a copy that comes late, and who comes while one is made does not end it. Method: a connection
 // alone, on a real server, that breaks between the two steps of a send, or whose greeting is kept.
 #include "fault/redis_fixture.hpp"
-#include "redis/command.hpp"
-#include "redis/connection.hpp"
-#include "redis/settings.hpp"
+#include "redis/connection/connection.hpp"
+#include "redis/store/command.hpp"
+#include "redis/store/settings.hpp"
 #include "support/fake_host.hpp"
 
 #include <array>

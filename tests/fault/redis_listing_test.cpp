@@ -3,7 +3,7 @@
 // keeps no other client waiting. Method: a database with strangers' keys of every kind, users who
 // lack a right, many keys, and the server's own count of what it did.
 #include "fault/redis_fixture.hpp"
-#include "redis/listing.hpp"
+#include "redis/store/listing.hpp"
 #include "support/redis_store.hpp"
 
 #include <algorithm>

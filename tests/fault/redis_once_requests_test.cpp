@@ -4,7 +4,7 @@
 // half, through a proxy that loses what it is told to.
 #include "fault/redis_once.hpp"
 #include "fault/redis_proxied.hpp"
-#include "redis/redis_backend.hpp"
+#include "redis/store/redis_backend.hpp"
 #include "support/one_shot_host.hpp"
 
 namespace mortise::fault {

@@ -2,7 +2,7 @@
 // Goal: one who reads loses nothing when others join; and one of several is ended by force alone.
 // Method: scripts, and what they leave in the lock.
 #include "fault/redis_readers.hpp"
-#include "redis/listing.hpp"
+#include "redis/store/listing.hpp"
 
 #include <string>
 

@@ -4,7 +4,7 @@
 // the second thread stands still inside of the backend, before each mutex in turn that it locks
 // until it has asked. In the same way a thread stands still with a mutex while the process forks.
 #include "fault/redis_fixture.hpp"
-#include "redis/redis_backend.hpp"
+#include "redis/store/redis_backend.hpp"
 #include "support/mutex_stop.hpp"
 #include "support/one_shot_host.hpp"
 

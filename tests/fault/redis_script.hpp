@@ -5,8 +5,8 @@
 #pragma once
 
 #include "fault/redis_fixture.hpp"
-#include "redis/answer.hpp"
-#include "redis/reply.hpp"
+#include "redis/store/answer.hpp"
+#include "redis/store/reply.hpp"
 #include "support/redis_fields.hpp"
 
 #include <cstdint>

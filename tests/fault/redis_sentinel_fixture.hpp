@@ -4,8 +4,8 @@
 #pragma once
 
 #include "fault/party.hpp"
-#include "redis/lock_key.hpp"
-#include "redis/scripts.hpp"
+#include "redis/store/lock_key.hpp"
+#include "redis/store/scripts.hpp"
 #include "support/redis_sentinels.hpp"
 
 #include <gtest/gtest.h>

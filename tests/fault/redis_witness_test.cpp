@@ -6,10 +6,10 @@
 #include <mortise/redis.hpp>
 
 #include "fault/party.hpp"
-#include "redis/lock_key.hpp"
-#include "redis/redis_backend.hpp"
-#include "redis/scripts.hpp"
-#include "redis/witness.hpp"
+#include "redis/beside/witness.hpp"
+#include "redis/store/lock_key.hpp"
+#include "redis/store/redis_backend.hpp"
+#include "redis/store/scripts.hpp"
 #include "support/one_shot_host.hpp"
 #include "support/proxy.hpp"
 #include "support/redis_fields.hpp"

@@ -3,7 +3,7 @@
 // the backend alone, polled by the test; two addresses lead to one server, which hears the release
 // by the one and only then, by the other, that it is to vote.
 #include "fault/redlock_fixture.hpp"
-#include "redis/answer.hpp"
+#include "redis/store/answer.hpp"
 #include "redlock/redlock_backend.hpp"
 #include "support/one_shot_host.hpp"
 

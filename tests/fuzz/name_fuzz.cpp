@@ -8,7 +8,7 @@
 #include "core/terms.hpp"
 #include "fuzz/fuzz.hpp"
 #ifdef MORTISE_WITH_REDIS
-#include "redis/lock_key.hpp"
+#include "redis/store/lock_key.hpp"
 #endif
 
 #include <chrono>

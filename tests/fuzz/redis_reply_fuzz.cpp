@@ -4,13 +4,13 @@
 // first byte says how they are cut; each reply is then taken for everything that it may answer.
 #include "core/figures.hpp"
 #include "fuzz/fuzz.hpp"
-#include "redis/answer.hpp"
-#include "redis/attempts.hpp"
-#include "redis/greeting.hpp"
-#include "redis/listing.hpp"
-#include "redis/lock_key.hpp"
-#include "redis/reply.hpp"
-#include "redis/server_error.hpp"
+#include "redis/connection/greeting.hpp"
+#include "redis/store/answer.hpp"
+#include "redis/store/attempts.hpp"
+#include "redis/store/listing.hpp"
+#include "redis/store/lock_key.hpp"
+#include "redis/store/reply.hpp"
+#include "redis/store/server_error.hpp"
 
 #include <chrono>
 #include <string>

@@ -4,7 +4,7 @@
 // server, read as the backend reads them.
 #include "core/figures.hpp"
 #include "fuzz/fuzz.hpp"
-#include "redis/reply.hpp"
+#include "redis/store/reply.hpp"
 #include "redlock/vote.hpp"
 #include "redlock/vote_round.hpp"
 

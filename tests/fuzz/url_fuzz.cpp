@@ -13,7 +13,7 @@
 #include "postgres/settings.hpp"
 #endif
 #ifdef MORTISE_WITH_REDIS
-#include "redis/settings.hpp"
+#include "redis/store/settings.hpp"
 #include "redlock/settings.hpp"
 #endif
 #ifdef MORTISE_WITH_ZOOKEEPER

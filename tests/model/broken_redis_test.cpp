@@ -4,7 +4,7 @@
 #include <mortise/redis.hpp>
 
 #include "model/broken_scenes.hpp"
-#include "redis/lock_key.hpp"
+#include "redis/store/lock_key.hpp"
 #include "support/eventually.hpp"
 #include "support/redis_fields.hpp"
 #include "support/redis_server.hpp"

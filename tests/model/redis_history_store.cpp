@@ -4,7 +4,7 @@
 #include <mortise/redis.hpp>
 
 #include "model/network_disturbances.hpp"
-#include "redis/lock_key.hpp"
+#include "redis/store/lock_key.hpp"
 
 #include <chrono>
 #include <filesystem>

@@ -5,7 +5,7 @@
 
 #include "base/random_id.hpp"
 #include "model/network_disturbances.hpp"
-#include "redis/lock_key.hpp"
+#include "redis/store/lock_key.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "support/redis_cluster.hpp"
 
-#include "redis/lock_key.hpp"
+#include "redis/store/lock_key.hpp"
 #include "support/eventually.hpp"
 #include "support/redis_version.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <mortise/redis.hpp>
 
-#include "redis/lock_key.hpp"
+#include "redis/store/lock_key.hpp"
 #include "support/redis_fields.hpp"
 #include "support/redis_sentinels.hpp"
 #include "support/redis_store.hpp"

@@ -4,7 +4,7 @@
 #include <mortise/redis.hpp>
 
 #include "model/temporary.hpp"
-#include "redis/lock_key.hpp"
+#include "redis/store/lock_key.hpp"
 #include "support/certificates.hpp"
 #include "support/contract_network.hpp"
 #include "support/redis_cluster.hpp"

@@ -4,7 +4,7 @@
 #include <mortise/redlock.hpp>
 
 #include "base/unique_fd.hpp"
-#include "redis/lock_key.hpp"
+#include "redis/store/lock_key.hpp"
 #include "support/contract_network.hpp"
 #include "support/free_port.hpp"
 #include "support/redlock_servers.hpp"

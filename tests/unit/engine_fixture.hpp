@@ -3,7 +3,7 @@
 // the test answers.
 #pragma once
 
-#include "runtime/engine.hpp"
+#include "runtime/engine/engine.hpp"
 #include "support/asleep.hpp"
 #include "support/eventually.hpp"
 

@@ -2,7 +2,7 @@
 // Goal: a caller that is alone reads without the engine's mutex, and whoever comes meanwhile is
 // neither forgotten nor reads beside it. Method: a source whose sleep in the read the test holds
 // up, over a socketpair.
-#include "runtime/shortcut.hpp"
+#include "runtime/engine/shortcut.hpp"
 #include "support/eventually.hpp"
 #include "unit/engine_fixture.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Goal: user code that blocks or destroys things harms nobody else (S6).
 // Method: tasks meet on latches.
-#include "runtime/notifier.hpp"
+#include "runtime/engine/notifier.hpp"
 
 #include "support/eventually.hpp"
 
@@ -149,7 +149,7 @@ TEST(NotifierTest, WhatDoesNotFitIsDropped) {
 }
 
 /// The calling task forks. The child comes back from here, and goes on; it must not end as the
-/// program does. @return in the parent: what the child ended with
+/// program does. @return in the parent: how the child has ended
 std::optional<int> fork_inside() {
   const pid_t child = ::fork();
   if (child == 0) {

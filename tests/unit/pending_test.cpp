@@ -7,8 +7,8 @@
 
 #include "model/relay.hpp"
 #include "model/temporary.hpp"
-#include "runtime/client_state.hpp"
-#include "runtime/pending_call.hpp"
+#include "runtime/call/pending_call.hpp"
+#include "runtime/client/client_state.hpp"
 #include "support/detached.hpp"
 #include "support/eventually.hpp"
 

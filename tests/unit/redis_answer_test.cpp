@@ -4,7 +4,7 @@
 // are cut anywhere; random bytes.
 #include "core/figures.hpp"
 #include "model/seed.hpp"
-#include "redis/answer.hpp"
+#include "redis/store/answer.hpp"
 #include "unit/redis_items_fixture.hpp"
 
 #include <gtest/gtest.h>

@@ -2,7 +2,7 @@
 // The table of a Redis client's attempts, three of its operations, and a clock reading.
 #pragma once
 
-#include "redis/attempts.hpp"
+#include "redis/store/attempts.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Goal: a client knows which server has which slot, and whom to ask for that; who has left costs it
 // nothing. Method: the table alone, with servers that nobody connects.
-#include "redis/cluster.hpp"
+#include "redis/topology/cluster.hpp"
 #include "support/fake_host.hpp"
 
 #include <gtest/gtest.h>

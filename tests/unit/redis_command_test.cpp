@@ -2,7 +2,7 @@
 // Goal: commands are what the server's protocol wants, whatever bytes they hold. Method: known
 // answers, and hiredis' own formatter as the reference for random commands.
 #include "model/seed.hpp"
-#include "redis/command.hpp"
+#include "redis/store/command.hpp"
 
 #include <gtest/gtest.h>
 #include <hiredis/hiredis.h>

@@ -2,7 +2,7 @@
 // Goal: a connection says who we are before all else, and a server that will not do is refused in
 // words that name why. Method: the bytes are read back into words; answers are handed in one by
 // one.
-#include "redis/greeting.hpp"
+#include "redis/connection/greeting.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Goal: a channel of Redisson is heard as long as there is a reason, and the server is told no more
 // than that it begins and ends. Method: the table alone, with what it says written down.
-#include "redis/hearing.hpp"
+#include "redis/store/hearing.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -2,7 +2,7 @@
 // Replies as a server sends them, item by item.
 #pragma once
 
-#include "redis/reply.hpp"
+#include "redis/store/reply.hpp"
 
 #include <string>
 #include <utility>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Goal: a client listens for each name that somebody waits for, is not told twice to, and stops a
 // while after. Method: what it says is noted; the test owns the clock.
-#include "redis/listening.hpp"
+#include "redis/store/listening.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

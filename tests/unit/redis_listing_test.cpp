@@ -2,7 +2,7 @@
 // Goal: no name leads a list astray, and no reply or cursor that makes no sense is taken for one
 // that does. Method: patterns and texts by hand, whole ones and ones that are cut off anywhere.
 #include "core/figures.hpp"
-#include "redis/listing.hpp"
+#include "redis/store/listing.hpp"
 #include "unit/redis_items_fixture.hpp"
 
 #include <gtest/gtest.h>

@@ -3,7 +3,7 @@
 // did not make has no name. Method: known answers, all bytes, and random names from a small
 // alphabet of what is escaped.
 #include "model/seed.hpp"
-#include "redis/lock_key.hpp"
+#include "redis/store/lock_key.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Goal: a client is a client of one cluster, whatever its addresses lead to by now. Method: answers
 // by hand, in the orders in which they may come.
-#include "redis/membership.hpp"
+#include "redis/topology/membership.hpp"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 // what one has learned waits for no other. Method: each part is completed, failed or dropped by
 // hand.
 #include "base/piecemeal_renewal.hpp"
-#include "redis/renewal_parts.hpp"
+#include "redis/topology/renewal_parts.hpp"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 // Goal: replies are read however they arrive, and a hostile server gets neither memory nor a crash.
 // Method: known answers, hostile answers, and random replies written by an own writer, in pieces.
 #include "model/seed.hpp"
-#include "redis/reply.hpp"
+#include "redis/store/reply.hpp"
 
 #include <gtest/gtest.h>
 

@@ -3,11 +3,11 @@
 // mode. Method: known answers; the bytes are read back into words by the reader of replies.
 #include <mortise/listing_operation.hpp>
 
-#include "redis/answer.hpp"
-#include "redis/hearing.hpp"
-#include "redis/lock_key.hpp"
-#include "redis/reply.hpp"
-#include "redis/requests.hpp"
+#include "redis/store/answer.hpp"
+#include "redis/store/hearing.hpp"
+#include "redis/store/lock_key.hpp"
+#include "redis/store/reply.hpp"
+#include "redis/store/requests.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Goal: of sentinels that differ the one is believed that knows more, and all of them are asked.
 // Method: answers in every order that matters.
-#include "redis/sentinels.hpp"
+#include "redis/topology/sentinels.hpp"
 #include "remote/link.hpp"
 
 #include <gmock/gmock.h>

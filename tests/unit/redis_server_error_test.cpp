@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Goal: each error of a server becomes the kind and the code that its words mean, keeps the words,
 // and harms no log. Method: the words of Redis 6.2 to 8 in a table, and hostile ones.
-#include "redis/server_error.hpp"
+#include "redis/store/server_error.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

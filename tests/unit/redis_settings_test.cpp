@@ -3,7 +3,7 @@
 // its password. Method: known answers.
 #include <mortise/error.hpp>
 
-#include "redis/settings.hpp"
+#include "redis/store/settings.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

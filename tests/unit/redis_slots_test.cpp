@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Goal: a name lies in the slot that its cluster counts, and what servers say of slots is read as
 // they mean it, or not at all. Method: figures of the specification, and replies by hand.
-#include "redis/slots.hpp"
+#include "redis/topology/slots.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Goal: a client asks a cluster for its slots soon after a change, and seldom if that settles
 // nothing. Method: the moments alone, on a clock of the test's own.
-#include "redis/survey_pace.hpp"
+#include "redis/topology/survey_pace.hpp"
 
 #include <gtest/gtest.h>
 

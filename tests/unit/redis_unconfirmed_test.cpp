@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Goal: a WAIT confirms the grants that were seen before it began, and no other; none is left
 // without a verdict. Method: the lists alone, on a clock of the test's own.
-#include "redis/unconfirmed.hpp"
+#include "redis/beside/unconfirmed.hpp"
 
 #include <gtest/gtest.h>
 

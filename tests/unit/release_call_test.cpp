@@ -2,11 +2,11 @@
 // Goal: a call of unlock() never waits by itself, so one thread can carry out several, in any
 // order, those of keys as well. Method: the test takes the steps of the calls, and answers their
 // requests.
-#include "runtime/release_call.hpp"
+#include "runtime/call/release_call.hpp"
 
-#include "runtime/acquire_call.hpp"
-#include "runtime/hold_query.hpp"
-#include "runtime/slot.hpp"
+#include "runtime/call/acquire_call.hpp"
+#include "runtime/hold/hold_query.hpp"
+#include "runtime/hold/slot.hpp"
 #include "support/contract_script.hpp"
 
 #include <gtest/gtest.h>
@@ -39,8 +39,8 @@ class ReleaseCallTest : public ::testing::Test {
   std::shared_ptr<Slot> held(const std::string& name, bool is_key) {
     std::shared_ptr<Slot> slot = is_key ? client_->slot(name, Mode::once) : client_->slot(name);
     KeyCall key{.memory = std::make_shared<const Memory>()};
-    const Failure failure =
-        acquire(*slot, client_->terms().of({}), {.owner = owner_}, nullptr, is_key ? &key : nullptr);
+    const Failure failure = acquire(*slot, client_->terms().of({}), {.owner = owner_}, nullptr,
+                                    is_key ? &key : nullptr);
     EXPECT_FALSE(failure) << failure.text;
     return slot;
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Goal: an observer learns soon why the renewals of a hold fail, and not ten times a second.
 // Method: the test owns the time.
-#include "runtime/renewal_trouble.hpp"
+#include "runtime/hold/renewal_trouble.hpp"
 
 #include <gtest/gtest.h>
 

@@ -4,9 +4,9 @@
 // the background thread, by somebody who reads the clock under the same mutex.
 #include <mortise/memory.hpp>
 
-#include "runtime/acquire_call.hpp"
-#include "runtime/release_call.hpp"
-#include "runtime/slot.hpp"
+#include "runtime/call/acquire_call.hpp"
+#include "runtime/call/release_call.hpp"
+#include "runtime/hold/slot.hpp"
 #include "support/eventually.hpp"
 
 #include <gtest/gtest.h>

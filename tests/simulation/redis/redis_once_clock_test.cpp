@@ -2,8 +2,8 @@
 // Goal: whoever was told that its lease is over records nothing, also where the server's clock is
 // set back, by which that lease would stand again. Method: the shipped scripts, and a clock that
 // steps.
-#include "redis/command.hpp"
-#include "redis/scripts.hpp"
+#include "redis/store/command.hpp"
+#include "redis/store/scripts.hpp"
 #include "simulation/redis/quiet_site.hpp"
 #include "simulation/redis/redis_server.hpp"
 #include "support/redis_fields.hpp"

@@ -2,7 +2,7 @@
 // The model beside a real redis-server: the shipped scripts of both backends, called as clients,
 // late copies and strangers might, with the same answers, pushes and keys to the byte.
 #include "model/seed.hpp"
-#include "redis/scripts.hpp"
+#include "redis/store/scripts.hpp"
 #include "redlock/scripts.hpp"
 #include "simulation/redis/beside/pair.hpp"
 

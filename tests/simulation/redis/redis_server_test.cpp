@@ -3,8 +3,8 @@
 // redis_comparison_test.cpp asks of a real server.
 #include "simulation/redis/redis_server.hpp"
 
-#include "redis/command.hpp"
-#include "redis/scripts.hpp"
+#include "redis/store/command.hpp"
+#include "redis/store/scripts.hpp"
 #include "simulation/redis/quiet_site.hpp"
 
 #include <gmock/gmock.h>

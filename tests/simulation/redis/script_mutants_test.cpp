@@ -2,7 +2,7 @@
 // Each mutant fits the scripts as they are, changes those that it names, and is still Lua.
 #include "simulation/redis/script_mutants.hpp"
 
-#include "redis/scripts.hpp"
+#include "redis/store/scripts.hpp"
 #include "redlock/scripts.hpp"
 #include "simulation/redis/script_files.hpp"
 

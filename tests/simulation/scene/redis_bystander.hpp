@@ -3,7 +3,7 @@
 // simulated: one of a crowd, an administrator.
 #pragma once
 
-#include "redis/scripts.hpp"
+#include "redis/store/scripts.hpp"
 #include "simulation/redis/redis_server.hpp"
 
 #include <cstdint>

@@ -3,7 +3,7 @@
 #include <mortise/redis.hpp>
 
 #include "core/figures.hpp"
-#include "redis/scripts.hpp"
+#include "redis/store/scripts.hpp"
 #include "simulation/redis/redis_server.hpp"
 #include "simulation/scene/ambush.hpp"
 #include "simulation/scene/attempt_clients.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "simulation/redis/beside/pair.hpp"
 
-#include "redis/command.hpp"
+#include "redis/store/command.hpp"
 #include "simulation/redis/numbers.hpp"
 
 #include <gtest/gtest.h>

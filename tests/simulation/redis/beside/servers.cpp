@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "simulation/redis/beside/servers.hpp"
 
-#include "redis/command.hpp"
+#include "redis/store/command.hpp"
 
 #include <optional>
 #include <thread>
