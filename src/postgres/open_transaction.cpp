@@ -38,6 +38,12 @@ Result OpenTransaction::call(std::string_view function, const Arguments& argumen
 
 Result OpenTransaction::call_for_hold(std::string_view function, Arguments arguments,
                                       const StoreId& store) {
+  // Only a hold of a client that this process has inherited has no words about its store.
+  if (store.words.empty()) {
+    throw Error({Errc::closed, about_ +
+                                   ": this process was forked after the client was opened; open a "
+                                   "new client here"});
+  }
   const std::optional<Home> home = Home::of(store.identity);
   if (!is_postgresql(store.identity)) refuse_hold(store, "this connection leads to PostgreSQL");
   if (home && home->schema != schema_) {

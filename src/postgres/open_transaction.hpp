@@ -21,7 +21,8 @@ class OpenTransaction {
   /// Calls a function of the schema: "lock_in($1, $2)". Throws what the server answers instead.
   [[nodiscard]] Result call(std::string_view function, const Arguments& arguments);
   /// The same for a hold: "guard($1, $2)". Throws `misconfigured` where the hold is in another
-  /// store, database or schema than the one that the connection leads to.
+  /// store, database or schema than the one that the connection leads to, and `closed` in a child
+  /// that was forked while its parent held it.
   /// @param arguments five at most
   [[nodiscard]] Result call_for_hold(std::string_view function, Arguments arguments,
                                      const StoreId& store);

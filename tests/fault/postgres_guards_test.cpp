@@ -37,6 +37,24 @@ TEST_P(PostgresGuardsTogether, AHolderOfAllCommits) {
   EXPECT_EQ(charged(), "1");
 }
 
+// Promise: S9
+TEST_P(PostgresGuardsTogether, AForkedChildIsOut) {
+  Client mine = client();
+  const Guards both = lock_all(mine, {"a", "b"});
+  const Guard one(mine, "c");
+  model::Process child = model::Process::fork_child([&] {
+    PostgresTalk user = server().user();
+    user.run(begin());
+    const bool all = failure_of([&] { postgres::guard(user.handle(), both); }).code == Errc::closed;
+    const bool alone =
+        failure_of([&] { postgres::commit(user.handle(), one); }).code == Errc::closed;
+    return all && alone ? 0 : 1;
+  });
+  const auto exit = child.wait_for(patience);
+  ASSERT_TRUE(exit) << "it hangs";
+  EXPECT_EQ(exit->code, 0) << "it has another answer than closed";
+}
+
 TEST_P(PostgresGuardsTogether, OneHoldThatWasReplacedRefusesTheTransaction) {
   for (const std::string name : {"a", "b"}) {
     Client mine = client();
