@@ -105,8 +105,11 @@ Course::Answered ReleaseRequest::answer() const noexcept {
 
 void ReleaseRequest::entrust(Instant until) noexcept {
   try {
-    if (kept_) return store_.background().adopt(kept_, kept_->gone_at());
-    store_.background().adopt(release_, until);
+    if (kept_) {
+      store_.background().adopt(kept_, kept_->gone_at());
+    } else {
+      store_.background().adopt(release_, until);
+    }
     store_.engine().have_replies_read();
   } catch (const std::exception&) {
     // Out of memory: it is not repeated, and the hold ends with its lease.
