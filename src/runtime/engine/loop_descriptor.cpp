@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <system_error>
+#include <vector>
 
 namespace mortise::runtime {
 
@@ -30,17 +31,20 @@ void LoopDescriptor::set(int fd, std::uint32_t events) {
 }
 
 void LoopDescriptor::watch(std::span<const pollfd> fds) {
-  for (const int before : watched_) {
+  // Memory first, and a descriptor is listed before it is watched: whatever fails, the next call
+  // finds each one that is watched.
+  watched_.reserve(watched_.size() + fds.size());
+  std::erase_if(watched_, [&](int before) {
     const auto same = [before](const pollfd& each) { return each.fd == before; };
-    if (std::any_of(fds.begin(), fds.end(), same)) continue;
+    if (std::any_of(fds.begin(), fds.end(), same)) return false;
     ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, before, nullptr);  // the kernel has, if it was closed
-  }
-  watched_.clear();
-  watched_.reserve(fds.size());
+    return true;
+  });
   for (const pollfd& each : fds) {
     if (each.fd < 0) continue;
+    const bool listed = std::find(watched_.begin(), watched_.end(), each.fd) != watched_.end();
+    if (!listed) watched_.push_back(each.fd);
     set(each.fd, static_cast<std::uint16_t>(each.events));
-    watched_.push_back(each.fd);
   }
 }
 
