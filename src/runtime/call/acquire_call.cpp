@@ -4,6 +4,7 @@
 #include "runtime/call/acquire_call.hpp"
 
 #include "base/mutant.hpp"
+#include "base/one_by_one.hpp"
 #include "core/figures.hpp"
 #include "runtime/call/release_call.hpp"
 #include "runtime/client/raise.hpp"
@@ -356,13 +357,16 @@ void AcquireCall::forsake() {
     passed = wakeup == Wakeup::held;
     if (!passed) slot_.leaves_locked(*this);
   }
-  if (attempt && own_.asked()) slot_.client().store().abandon(attempt);
+  base::OneByOne each;
+  if (attempt && own_.asked()) each([&] { slot_.client().store().abandon(attempt); });
+  // Whatever has failed, close() does not wait for a call that is over.
   if (own_.waker() != nullptr) own_.uncount();
-  if (!passed) return;
+  if (!passed) return each.finish();
   Failure misuse;
   ReleaseCall release(slot_, {.owner = owner, .mode = terms->mode});
   if (own_.waker() != nullptr) release.hurry();
   release.run(misuse);
+  each.finish();
 }
 
 Failure AcquireCall::run(std::optional<Holder>* holder) {
