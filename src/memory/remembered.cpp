@@ -21,9 +21,9 @@ std::shared_ptr<const Record> Remembered::find(const std::string& key) const {
 
 std::uint64_t Remembered::begin(const Acquisition::Request& request, std::uint64_t number,
                                 Instant now) {
-  Kept& kept = kept_[request.name];
-  const std::uint64_t run = (kept.record ? kept.record->run : 0) + 1;
-  kept = {
+  const std::shared_ptr<const Record> last = find(request.name);
+  const std::uint64_t run = (last ? last->run : 0) + 1;
+  kept_[request.name] = {
       .record = std::make_shared<const Record>(Record{.state = KeyState::pending,
                                                       .run = run,
                                                       .number = number,

@@ -191,6 +191,9 @@ std::uint64_t Store::grant(const Visit& at, const Acquisition::Request& request,
   last_number_ = std::max(last_number_ + 1, microseconds);
   const bool ahead =
       request.mode == Mode::shared && base::mutant("memory.number_of_a_reader_runs_ahead");
+  // Before the hold: there is none without a record, even if memory runs out in between.
+  const std::uint64_t run =
+      request.mode == Mode::once ? remembered_.begin(request, last_number_, at.now) : 0;
   at.name.hold({.grant = {.attempt = request.attempt,
                           .number = last_number_ + (ahead ? 1'000'000 : 0),
                           .granted_at = at.now,
@@ -198,7 +201,7 @@ std::uint64_t Store::grant(const Visit& at, const Acquisition::Request& request,
                 .label = request.label,
                 .expires = at.now + lease},
                request.mode);
-  return request.mode == Mode::once ? remembered_.begin(request, last_number_, at.now) : 0;
+  return run;
 }
 
 std::shared_ptr<const Record> Store::record_for(const Acquisition::Request& request,
