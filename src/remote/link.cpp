@@ -24,7 +24,7 @@ void Link::begin(Instant now) noexcept {
 }
 
 void Link::came_up(Instant now) noexcept {
-  of_use_ = false;
+  proved_.of_use = false;
   since_ = now;
   state_.store(State::up);
 }
@@ -55,11 +55,11 @@ const char* words_of(Link::End end) noexcept {
 // The limit before the state, which says what it means. What wants it in between is not heard: its
 // user, who is told of the drop after this, wants it again for all that it has by then.
 void Link::drop(Instant now) noexcept {
-  if (!std::exchange(welcome_, false)) ++failing_.tries;
+  if (!std::exchange(proved_.welcome, false)) ++failing_.tries;
   if (state() == State::up) {
     // What has stood so long is no reason for a pause, whatever came of it: an inbox to which
     // nothing comes but a stranger's rubbish, now and then, is a good one.
-    const bool good = of_use_ || now - since_ >= longest_pause;
+    const bool good = proved_.of_use || now - since_ >= longest_pause;
     failing_.useless = good ? 0 : failing_.useless + 1;
   }
   if (urgency_.load() == Urgency::elsewhere) failing_ = {};
@@ -78,7 +78,7 @@ void Link::drop(Instant now) noexcept {
 }
 
 void Link::leave() noexcept {
-  welcome_ = false;
+  proved_.welcome = false;
   soonest_.store(0);
   set_limit(Instant{});
   state_.store(State::idle);

@@ -101,19 +101,19 @@ class Link {
   void is_welcome() noexcept {
     // It may be broken already: its user had no memory for what was to be said first.
     if (state() != State::up || is_broken()) return;
-    welcome_ = true;
+    proved_.welcome = true;
     failing_.tries = 0;
   }
   /// An answer made sense, or something that was told: the next pause is short. A server that
   /// greets, and then hangs up, must not be connected to without a pause.
   void made_sense() noexcept {
     if (state() != State::up) return;
-    of_use_ = true;
+    proved_.of_use = true;
     failing_.useless = 0;
   }
   /// It is about to be dropped for something that made none. What is repeated on each connection,
   /// and answered with nonsense each time, must not have it made without a pause either.
-  void made_no_sense() noexcept { of_use_ = false; }
+  void made_no_sense() noexcept { proved_.of_use = false; }
   /// It was looked at.
   void looked() noexcept { suspect_.store(false); }
   /// Why it has to be given up, as far as its life tells.
@@ -131,6 +131,11 @@ class Link {
     std::size_t tries = 0;    ///< in a row
     std::size_t useless = 0;  ///< connections in a row that were greeted and of no use
     Instant since{};
+  };
+  /// Of this connection.
+  struct Proved {
+    bool welcome = false;
+    bool of_use = false;
   };
   [[nodiscard]] Instant limit() const noexcept { return Instant(Instant::duration(limit_.load())); }
   /// Whose pause counts in `idle`.
@@ -152,8 +157,7 @@ class Link {
   std::atomic<Instant::rep> soonest_{0};  // of `idle`: when to try again for a new request
   // Of the reader's role.
   Failing failing_{};
-  bool welcome_ = false;
-  bool of_use_ = false;
+  Proved proved_{};
   Instant since_{};  // this server is tried, or it is up
   base::SplitMix random_;
 };

@@ -72,6 +72,18 @@ constexpr int most_last_posts = 50;
 
 }  // namespace
 
+Failure reason_of(const std::exception& error) noexcept {
+  Failure why;
+  why.code = Errc::exhausted;
+  try {
+    const auto* const known = dynamic_cast<const std::system_error*>(&error);
+    if (known != nullptr) why = failure_of(*known);
+  } catch (const std::exception&) {
+    // Out of memory for the words.
+  }
+  return why;
+}
+
 class PendingCall::HandlerTask final : public Notifier::Task {
  public:
   void run() override { completion(); }
@@ -113,7 +125,7 @@ void PendingCall::start_accepted() {
     throw;
   }
   began_ = true;
-  self_ = shared_from_this();
+  place_.kept = shared_from_this();
   const std::shared_ptr<ClientState> client = client_;  // a handler may be quick
   if (client->observer() == nullptr) return client->store().ready().begun(place_);
   // The observer of a wait runs on the thread of the call.
@@ -155,27 +167,12 @@ void PendingCall::wake() noexcept {
   if (!client_->forked()) client_->store().ready().ring(place_);
 }
 
-Failure PendingCall::reason_of(const std::exception& error) noexcept {
-  Failure why;
-  why.code = Errc::exhausted;
-  try {
-    const auto* const known = dynamic_cast<const std::system_error*>(&error);
-    if (known != nullptr) why = failure_of(*known);
-  } catch (const std::exception&) {
-    // Out of memory for the words.
-  }
-  return why;
-}
-
-// If `abandon()` finds no memory either, a request that it could not send ends by itself.
-void PendingCall::take_step() noexcept {
-  if (attempt([this] { over_ = step(); })) return;
-  static_cast<void>(tried([this] { abandon(); }));
-  over_ = true;
-}
-
 std::optional<Instant> PendingCall::proceed(bool posts) noexcept {
-  if (!over_) take_step();
+  if (!over_ && !attempt([this] { over_ = step(); })) {
+    // If this finds no memory either, a request that it could not send ends by itself.
+    static_cast<void>(tried([this] { abandon(); }));
+    over_ = true;
+  }
   if (!over_) return again();
   if (!posts) return Instant{};
   if (post()) return std::nullopt;

@@ -23,9 +23,25 @@ namespace mortise::runtime {
 class ClientState;
 class PendingCall;
 
+/// @return why a part of a call has thrown; without words if there is no memory for them.
+[[nodiscard]] Failure reason_of(const std::exception& error) noexcept;
+
+/// Does a part of a call that may have no memory.
+/// @return what that has thrown: `exhausted`, if memory was missing
+template <class Part>
+[[nodiscard]] Failure tried(Part part) noexcept {
+  try {
+    part();
+  } catch (const std::exception& error) {
+    return reason_of(error);
+  }
+  return {};
+}
+
 /// The state of a call in the ready list, under the mutex of that.
 struct ReadyPlace : core::Timer {
   PendingCall* call = nullptr;
+  std::shared_ptr<Waker> kept{};  ///< the call keeps itself until it is over
   ReadyPlace* after = nullptr;
   std::shared_ptr<PendingCall> posted_after{};  ///< its completion waits for `Client::poll()`
   bool counts = true;                           ///< `close()` waits for its end
@@ -61,8 +77,6 @@ class PendingCall : public Waker {
   /// @param posts false: a completion is left to the next step, for another thread
   [[nodiscard]] std::optional<Instant> proceed(bool posts) noexcept;
   [[nodiscard]] ReadyPlace& place() noexcept { return place_; }
-  /// @return the reference to itself, to be given up.
-  [[nodiscard]] std::shared_ptr<Waker> let_go() noexcept { return std::move(self_); }
 
   /// Runs the handler, unless it was forsaken; gives back what no handler gets.
   /// @param run false: the completion was destroyed
@@ -83,18 +97,8 @@ class PendingCall : public Waker {
   /// @return whether the client is closed, and the call may sleep no more: nothing rings it later.
   [[nodiscard]] bool must_end() const noexcept;
   void fails(Failure why) noexcept { failure_ = std::move(why); }
-  /// Does a part of the call that may have no memory.
-  /// @return what that has thrown: `exhausted`, without words if there is no memory for them
-  template <class Part>
-  [[nodiscard]] static Failure tried(Part part) noexcept {
-    try {
-      part();
-    } catch (const std::exception& error) {
-      return reason_of(error);
-    }
-    return {};
-  }
-  /// The same, and the call fails with that, unless it has failed before.
+  /// Does a part of the call that may have no memory. If it throws, the call fails with that,
+  /// unless it has failed before.
   /// @return whether nothing was thrown
   template <class Part>
   bool attempt(Part part) noexcept {
@@ -154,8 +158,6 @@ class PendingCall : public Waker {
     std::atomic<bool> completed{false};
   };
 
-  [[nodiscard]] static Failure reason_of(const std::exception& error) noexcept;
-  void take_step() noexcept;
   [[nodiscard]] bool post() noexcept;
   [[nodiscard]] bool post_to(Executor& executor) noexcept;
   void end_and_post() noexcept;
@@ -164,7 +166,6 @@ class PendingCall : public Waker {
 
   std::shared_ptr<ClientState> client_;
   ReadyPlace place_;
-  std::shared_ptr<Waker> self_;
   std::unique_ptr<detail::Handler> handler_;
   bool began_ = false;
   Way way_;

@@ -126,7 +126,7 @@ bool ReadyList::step(ReadyPlace& place, bool posts) noexcept {
     if (place.again) list_locked(place);
     return true;
   }
-  last = call.let_go();
+  last = std::move(place.kept);
   over_locked(place);
   return true;
 }

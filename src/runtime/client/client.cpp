@@ -147,7 +147,10 @@ std::size_t Client::poll(std::size_t at_most) noexcept {
   return loop == nullptr || state_->forked() ? 0 : loop->poll(at_most);
 }
 
-Capabilities Client::capabilities() const { return opened(state_).capabilities(); }
+Capabilities Client::capabilities() const {
+  runtime::ClientState& state = opened(state_);
+  return state.forked() ? Capabilities() : state.store().backend().capabilities();
+}
 
 Snapshot Client::snapshot() const {
   runtime::ClientState& state = opened(state_);

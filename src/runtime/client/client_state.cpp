@@ -95,10 +95,6 @@ std::shared_ptr<Slot> ClientState::slot(std::string_view name, Mode mode, Owner 
 
 StoreId ClientState::store_id() const { return forked() ? StoreId() : store_.id(); }
 
-Capabilities ClientState::capabilities() const {
-  return forked() ? Capabilities() : store_.backend().capabilities();
-}
-
 std::shared_ptr<Check> ClientState::new_check() {
   return std::make_shared<Check>(terms_.shortest_lease(), numbers_.client());
 }

@@ -53,8 +53,6 @@ class ClientState final : public Host, public std::enable_shared_from_this<Clien
   [[nodiscard]] Closing& closing() noexcept { return closing_; }
   /// @return which store has the holds, as users see it; empty in a forked child.
   [[nodiscard]] StoreId store_id() const;
-  /// @return what its store can do; nothing is known in a forked child.
-  [[nodiscard]] Capabilities capabilities() const;
   /// @return a request that asks the backend whether locks can be taken.
   [[nodiscard]] std::shared_ptr<Check> new_check();
   /// Asks the backend whether locks can be taken.
