@@ -298,6 +298,10 @@ std::unique_ptr<LoopDescriptor> Engine::make_loop_descriptor() const {
                  readers_.unread_timer.get(), clock_watch_.get()});
 }
 
+void Engine::pause_loop(std::chrono::nanoseconds pause) noexcept {
+  arm(background_timer_.get(), pause);
+}
+
 void Engine::sleep_through(LoopDescriptor& loop, Instant until) {
   Lock lock(mutex_);
   Attending attending(*this, lock);

@@ -52,6 +52,8 @@ class Engine {
   /// For a loop between its looks, in place of `background()`: has the loop's descriptor become
   /// readable when that would end.
   void sleep_through(LoopDescriptor& loop, Instant until);
+  /// For a loop whose look has failed: has the loop's descriptor become readable after that time.
+  void pause_loop(std::chrono::nanoseconds pause) noexcept;
   /// @return a descriptor that becomes readable when `background()` would end, for other reasons
   /// than sources.
   [[nodiscard]] std::unique_ptr<LoopDescriptor> make_loop_descriptor() const;

@@ -4,6 +4,7 @@
 
 #include "runtime/client/client_state.hpp"
 
+#include <chrono>
 #include <exception>
 #include <optional>
 #include <utility>
@@ -14,6 +15,7 @@ namespace {
 // An answer may be there at once. But a server that answers without end must not keep the program's
 // thread.
 constexpr int most_rounds = 8;
+constexpr std::chrono::milliseconds pause_after_failed_look{10};
 
 }  // namespace
 
@@ -55,7 +57,9 @@ bool Loop::look() noexcept {
   try {
     for (int round = 0; again && round < most_rounds; ++round) again = look_once();
   } catch (const std::exception&) {
-    // Out of memory, or a backend that throws: whatever was due is still due.
+    // Out of memory, or a backend that throws: whatever was due is still due, in a moment.
+    again = false;
+    client_.store().engine().pause_loop(pause_after_failed_look);
   }
   looking_.store(false);
   if (client_.forked()) return false;
