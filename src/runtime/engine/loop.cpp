@@ -76,8 +76,8 @@ bool Loop::look_once() {
   const std::optional<Instant> until = client_.store().background().look();
   if (client_.forked()) return false;
   if (!until) {
-    // What was rung as the client was closed. A thread that closes it rings the others after its
-    // end, and a program that sees that end may not poll again.
+    // Calls that were rung as the client was closed. A thread that closes it rings the rest after
+    // its end, and a program that sees that end may not poll again.
     client_.store().ready().ring_all();
     if (client_.store().ready().run()) descriptor_->watch({});
     return false;

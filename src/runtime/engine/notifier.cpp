@@ -114,7 +114,7 @@ struct Notifier::State {
   ~State() {
     while (tasks.size() > 0) static_cast<void>(take_locked());
   }
-  /// @return whether this is a forked child, where no mutex may be touched.
+  /// @return whether this is a forked child. It must touch no mutex.
   [[nodiscard]] bool is_forked() const noexcept { return generation != base::fork_generation(); }
   /// The task has forked, and has come back in the child: that keeps both for ever.
   static void leave_to_parent(std::shared_ptr<State> self, std::unique_ptr<Task> task) noexcept {
