@@ -149,7 +149,7 @@ TEST(NotifierTest, WhatDoesNotFitIsDropped) {
 }
 
 /// The calling task forks. The child comes back from here, and goes on; it must not end as the
-/// program does. @return in the parent: how the child has ended
+/// program does. @return in the parent: the exit status of the child
 std::optional<int> fork_inside() {
   const pid_t child = ::fork();
   if (child == 0) {
