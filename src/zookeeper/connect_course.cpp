@@ -4,6 +4,7 @@
 #include "remote/backoff.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace mortise::zookeeper {
 namespace {
@@ -30,7 +31,7 @@ void ConnectCourse::connect(Instant now) noexcept {
   limit_ = now + std::min(longest_connect, timeout_ / 3);
   asked_ = now;
   is_answered_ = false;
-  hides_seen_ = is_turned_away_ && now - down_since_ >= timeout_;
+  hides_seen_ = session_.is_turned_away && now - session_.down_since >= timeout_;
 }
 
 void ConnectCourse::wait(Instant until) noexcept {
@@ -57,18 +58,19 @@ void ConnectCourse::pause(Instant now) noexcept {
 void ConnectCourse::came_up(milliseconds timeout) noexcept {
   state_ = State::up;
   timeout_ = timeout;
-  is_turned_away_ = false;
-  down_since_ = never;
+  session_.is_turned_away = false;
+  session_.down_since = never;
 }
 
 void ConnectCourse::answered() noexcept {
   is_answered_ = true;
+  session_.was_of_use = true;
   failing_.tries = 0;
 }
 
 void ConnectCourse::turned_away(Instant now) noexcept {
-  is_turned_away_ = true;
-  down_since_ = std::min(down_since_, now);
+  session_.is_turned_away = true;
+  session_.down_since = std::min(session_.down_since, now);
 }
 
 void ConnectCourse::not_connected(Instant now) noexcept {
@@ -85,20 +87,21 @@ void ConnectCourse::lost(Instant now) noexcept {
   // A server that greets, answers nothing and hangs up is not to be connected to without a pause.
   // (By TLS both may be read at once: the connection was never seen up then.)
   const bool was_good = is_answered_ || now - asked_ >= remote::longest_pause;
-  if (was_good) failing_.tries = 0;
-  if (!was_good) failed(now);
-  down_since_ = now;
+  if (was_good) {
+    session_.was_of_use = true;
+    failing_.tries = 0;
+  } else {
+    failed(now);
+  }
+  session_.down_since = now;
   pause(now);
 }
 
 void ConnectCourse::over(Instant now, bool is_expired) noexcept {
-  // It was up at some time, or it is.
-  const bool was_granted = down_since_ != never || state_ == State::up;
-  down_since_ = never;
-  is_turned_away_ = hides_seen_ = false;
-  // The failures stay: a server that hangs up on each session and lets it expire is not connected
-  // to without a pause.
-  if (is_expired && was_granted) {
+  const bool was_of_use = std::exchange(session_, {}).was_of_use;
+  hides_seen_ = false;
+  // A server that hangs up on each session and lets it expire is not connected to without a pause.
+  if (is_expired && was_of_use) {
     soonest_ = now;
     return wait(now);
   }

@@ -57,7 +57,8 @@ class ConnectCourse {
   void not_found(Instant now) noexcept;
   void lost(Instant now) noexcept;
   /// The session is over, and the next one begins.
-  /// @param is_expired a server has reported that, and grants the next one: it begins at once
+  /// @param is_expired a server has reported that, and grants the next one: it begins at once if
+  /// this one was of use
   void over(Instant now, bool is_expired) noexcept;
 
   /// A server turns a client away that has seen more than the server has. Another server may lead
@@ -78,6 +79,12 @@ class ConnectCourse {
     std::size_t tries = 0;  ///< in a row
     Instant since{};
   };
+  /// The present one.
+  struct Session {
+    Instant down_since = never;  ///< it had no connection since then
+    bool is_turned_away = false;
+    bool was_of_use = false;  ///< a request was answered, or a connection has stood for long
+  };
   void failed(Instant now) noexcept;
   void pause(Instant now) noexcept;
 
@@ -85,8 +92,7 @@ class ConnectCourse {
   Instant limit_ = never;
   Instant soonest_{};  // of `waiting`: when to try again for a new caller
   Instant asked_{};
-  Instant down_since_ = never;  // this session had no connection since then
-  bool is_turned_away_ = false;
+  Session session_{};
   bool hides_seen_ = false;
   bool is_answered_ = false;  // a request, on the present connection
   Failing failing_{};
