@@ -99,8 +99,8 @@ AskTurns::Waiter AskTurns::take_left_out(Instant now) {
 }
 
 std::chrono::nanoseconds AskTurns::pause() const noexcept {
-  const std::chrono::nanoseconds by_number =
-      std::chrono::seconds(in_order_.size()) / (full_requests_per_second * most_together);
+  const std::chrono::nanoseconds all = std::chrono::seconds(in_order_.size());
+  const std::chrono::nanoseconds by_number = all / (full_requests_per_second * most_together);
   return std::clamp(by_number, shortest_pause, longest_pause_of_places);
 }
 
