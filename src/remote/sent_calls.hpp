@@ -55,8 +55,12 @@ class SentCalls {
   }
   /// `add()` of one call needs no memory.
   void make_room() { calls_.make_room(); }
+  struct Added {
+    Place place{};
+    bool is_due_earlier = false;  ///< the thread that polls may sleep longer than it should
+  };
   /// The bytes of the call are queued. Before the mutex is left, no thread writes them.
-  Place add(Call& call, Clock& clock) noexcept {
+  Added add(Call& call, Clock& clock) noexcept {
     // The time does not count from the making of the call, because its thread may have stood still
     // since. Otherwise all other calls under way would be in doubt because of a call that has just
     // left.
@@ -70,13 +74,16 @@ class SentCalls {
     }
     const Instant deadline = call.deadline;
     const bool is_alone = calls_.empty();
+    // The caller of another call waits for its answer, and looks itself at its time. No caller
+    // waits for a renewal.
+    bool is_due_earlier = is_alone && call.purpose() == Purpose::renew;
     const Place place = calls_.add(std::move(call));
     if (is_alone) {
       due_.put(deadline);
     } else if (deadline < due_.get()) {
-      due_.bring_forward(deadline);
+      is_due_earlier = due_.bring_forward(deadline);
     }
-    return place;
+    return {place, is_due_earlier};
   }
   /// Exactly that call was never sent. @return it; none = the connection ended
   [[nodiscard]] Calls take_back(const Place& place) noexcept { return calls_.take_back(place); }

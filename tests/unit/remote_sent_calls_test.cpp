@@ -44,11 +44,11 @@ class SetClock final : public Clock {
 
 class RemoteSentCalls : public ::testing::Test {
  protected:
-  /// A call leaves.
-  void send(std::chrono::nanoseconds usual, Purpose why = Purpose::renew) {
+  /// A call leaves. @return whether the thread that polls must look earlier
+  bool send(std::chrono::nanoseconds usual, Purpose why = Purpose::renew) {
     Sent call{.why = why, .patience = {.usual = usual}};
     calls_.make_room();
-    calls_.add(call, clock_);
+    return calls_.add(call, clock_).is_due_earlier;
   }
   /// The oldest call is answered.
   void answer() {
@@ -144,6 +144,16 @@ TEST_F(RemoteSentCalls, IsDueNotLaterThanAnyCallIsLate) {
       expected.push_back({now, time});
     }
   }
+}
+
+// Promise: L8
+TEST_F(RemoteSentCalls, TheThreadThatPollsIsToldOfACallThatEndsSooner) {
+  EXPECT_FALSE(send(1s, Purpose::take)) << "its caller looks at its time";
+  EXPECT_FALSE(send(1s, Purpose::take));
+  EXPECT_TRUE(send(100ms));
+  EXPECT_FALSE(send(100ms));
+  for (int i = 0; i < 4; ++i) answer();
+  EXPECT_TRUE(send(100ms)) << "no caller waits for a renewal";
 }
 
 }  // namespace

@@ -61,7 +61,7 @@ class Pipeline {
   /// @param call if it is sent, it goes on with the connection, and is not in here any more; null =
   /// a request that is answered by pushes only
   [[nodiscard]] Sending send(Call* call, std::string_view bytes) {
-    typename SentCalls<Call>::Place place{};
+    typename SentCalls<Call>::Added added{};
     std::shared_ptr<Stream> stream;
     {
       const std::lock_guard lock(mutex_);
@@ -80,14 +80,14 @@ class Pipeline {
       // Both or neither from here on, since neither needs memory. A call without its bytes would be
       // given the reply to the next one, and hold what another one holds (S1).
       bytes_.add(bytes);
-      if (call != nullptr) place = calls_.add(*call, clock_);
+      if (call != nullptr) added = calls_.add(*call, clock_);
       stream = bytes_.begin(clock_);
     }
-    if (!stream) return {};
+    if (!stream) return {Sent::sent, added.is_due_earlier};
     const WriteQueue::Flushed flushed = flush(std::move(stream));
     // The server does not know of a call of which not a byte has left, and that is worth knowing.
-    const bool has_call = flushed.has_left || call == nullptr || !take_back(*call, place);
-    return {has_call ? Sent::sent : Sent::refused, flushed.is_stopped};
+    const bool has_call = flushed.has_left || call == nullptr || !take_back(*call, added.place);
+    return {has_call ? Sent::sent : Sent::refused, flushed.is_stopped || added.is_due_earlier};
   }
   /// Writes the queued bytes. @return true if the thread that polls must look at the connection
   [[nodiscard]] bool write_rest() {
