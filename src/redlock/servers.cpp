@@ -102,7 +102,9 @@ void Servers::lead_home() {
   if (!is_home_wanted()) return;
   NodeSet astray = 0;
   for (const auto& node : nodes_) {
-    if (whereabouts_.astray(node->index())) astray |= only(node->index());
+    // An address in doubt is connected anew already.
+    const std::size_t index = node->index();
+    if (whereabouts_.astray(index) && !whereabouts_.in_doubt(index)) astray |= only(index);
   }
   whereabouts_.distrust(astray);
   lead_anew(astray);
