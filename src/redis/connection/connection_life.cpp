@@ -136,8 +136,10 @@ void ConnectionLife::follow(std::unique_ptr<remote::Stream> stream) {
   } catch (const Error& error) {
     return drop(failure({error.errc(), base::words_of(error)}));
   } catch (const std::exception&) {
-    // This step cannot be repeated, since the approach no longer has the stream.
-    return drop({Errc::exhausted, "no memory"});  // so short that it needs none
+    // This step cannot be repeated, since the approach no longer has the stream. The connection is
+    // dropped by the next look, which may have memory again.
+    static_cast<void>(pipeline_.mark_broken({Errc::exhausted, "no memory"}, true));
+    return user_.changed(connection_);
   }
   link_.enter(State::greeting);
   if (pipeline_.write_rest()) user_.changed(connection_);
