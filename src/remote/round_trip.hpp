@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <utility>
 
 namespace mortise::remote {
 
@@ -22,7 +21,6 @@ class RoundTrip {
   void begun(Instant now) noexcept {
     mean_ = now - heard_at_;
     deviation_ = mean_ / 2;
-    is_guess_ = true;
     heard_at_ = now;
     note();
   }
@@ -30,11 +28,7 @@ class RoundTrip {
   void answered(Instant left, Instant now) noexcept {
     const std::chrono::nanoseconds took = now - left;
     heard_at_ = now;
-    const std::chrono::nanoseconds differs = std::chrono::abs(took - mean_);
-    // The first request shows how far the guess is off. With a link of 110 ms that is lost
-    // silently, three round trips of patience would be a third of a lease of one second, which two
-    // are not.
-    deviation_ += (differs - deviation_) / (std::exchange(is_guess_, false) ? 1 : 4);
+    deviation_ += (std::chrono::abs(took - mean_) - deviation_) / 4;
     mean_ += (took - mean_) / 8;
     note();
   }
@@ -63,7 +57,6 @@ class RoundTrip {
   Instant heard_at_{};  // the last answer was read then
   std::chrono::nanoseconds mean_{};
   std::chrono::nanoseconds deviation_{};
-  bool is_guess_ = false;  // the deviation, before the first answer to a request
   std::atomic<std::chrono::nanoseconds::rep> usual_{0};
 };
 
