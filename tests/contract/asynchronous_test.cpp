@@ -566,6 +566,35 @@ MORTISE_TEST(Asynchronous, AnOutcomeIsRecordedWhateverBecomesOfItsCall, Quality:
   }
 }
 
+// Promise: O2
+MORTISE_TEST(Asynchronous, AnOutcomeWhoseCallHasBegunIsRecordedBeforeItsClientCloses,
+             Quality::leases, Quality::once) {
+  for (const Drive drive : each_drive) {
+    for (const bool waits : {true, false}) {
+      const std::string key = text_of_drive(drive) + std::string(waits ? " waits" : " steps");
+      SCOPED_TRACE(key);
+      Client one = client({.drive = drive});
+      Client other = client();
+      std::optional<Run> run;
+      std::atomic<bool> open{false};
+      one.make_once(key).begin_async().start([&](Run begun) {
+        run = std::move(begun);
+        open = true;
+      });
+      ASSERT_TRUE(driven_until(one, [&] { return open.load(); }));
+      run->succeed_async("kept").start([](const Outcome&) {});
+      if (waits) {
+        one.close();
+      } else {
+        std::atomic<bool> closed{false};
+        one.close_async().start([&](Closed) { closed = true; });
+        ASSERT_TRUE(driven_until(one, [&] { return closed.load(); }));
+      }
+      EXPECT_EQ(other.make_once(key).look().result(), "kept");
+    }
+  }
+}
+
 MORTISE_TEST(Asynchronous, AnOutcomeThatCannotBeRecordedLeavesTheRunOpen, Quality::leases,
              Quality::once) {
   Client one = client();

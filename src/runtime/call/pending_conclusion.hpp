@@ -20,7 +20,12 @@ class PendingConclusion final : public PendingCall {
   void discard() noexcept override;
 
  private:
-  void begin() override { call_.begin(this); }
+  /// The request leaves at once. Otherwise a `close()` that comes next would free the key without
+  /// the outcome.
+  void begin() override {
+    call_.begin(this);
+    static_cast<void>(call_.advance());
+  }
   [[nodiscard]] bool step() noexcept override {
     if (must_end()) call_.hurry();
     return !call_.advance();
