@@ -143,8 +143,10 @@ void BeginCall::begin_to_recall(core::Nanos at_most) {
   recall_.asked = std::make_shared<Recollection>(Recollection::Kind::look, what_.slot->name());
   if (waker_ != nullptr) recall_.asked->wake_through(waker_->weak_from_this());
   if (may_wait()) {
-    recall_.on_stop.emplace(what_.stop, [asked = recall_.asked.get()] {
-      asked->failed({Errc::cancelled, std::string()});
+    recall_.on_stop.emplace(what_.stop, [this] {
+      // In a forked child the waiting thread does not exist, and its mutex may be locked for ever.
+      if (what_.slot->client().forked()) return;
+      recall_.asked->failed({Errc::cancelled, std::string()});
     });
   }
   recall_.until = BootClock::now() + at_most;

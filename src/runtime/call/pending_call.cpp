@@ -212,6 +212,7 @@ bool PendingCall::post_to(Executor& executor) noexcept {
   } catch (...) {  // whatever the program throws
     threw = true;
   }
+  if (is_forked()) return true;  // by the executor: the call is its parent's
   Posting inside = Posting::inside;
   if (way_.posting.compare_exchange_strong(inside, Posting::no)) return true;
   way_.posting.store(Posting::no);
