@@ -68,7 +68,7 @@ void CoreClosing::close_with_a_stalled_waiter() {
   const auto began = std::chrono::steady_clock::now();
   const pid_t closing = number.get_future().get();
   // That is where it waits for the unlock.
-  EXPECT_TRUE(test::eventually([&] { return test::sleeping_in(closing) == SYS_clock_nanosleep; }));
+  EXPECT_TRUE(test::eventually([&] { return test::sleeping_in(closing) == SYS_futex; }));
   answered.set();
   EXPECT_EQ(unlocked.get(), Released::released);
   stopped_too_early_ = test::happens_within([&] { return script_->stopped.load(); }, 100ms);
