@@ -74,8 +74,8 @@ class Closing {
 
  private:
   [[nodiscard]] bool begin() noexcept;
-  /// @return whether the calling thread makes a call, or a step of one: it runs an observer, or an
-  /// executor.
+  /// @return whether the calling thread makes a call, or a step of one: it runs an observer, or,
+  /// with `Drive::program`, an executor.
   [[nodiscard]] bool is_inside_of_a_call() const noexcept;
   void release_holds() noexcept;
   void await_releases() noexcept;
