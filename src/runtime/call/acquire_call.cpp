@@ -244,8 +244,8 @@ AcquireCall::Action AcquireCall::check(bool woken) {
   // A thread that has just sent the request need not read it again: the engine sleeps until a
   // moment. A call without a thread may be stepped long after it came, and a store that blocks its
   // callers has spent some of their time.
-  const bool reads = woken || own_.waker() != nullptr ||
-                     slot_.client().store().backend().needs_waiting_threads();
+  const bool reads =
+      woken || own_.waker() != nullptr || slot_.client().store().backend().needs_waiting_threads();
   if (reads && !standing.done) now_ = slot_.client().now();
   standing.view = view();
   standing.in_trouble = own_->in_trouble();

@@ -4,6 +4,7 @@
 
 #include "runtime/call/pending_call.hpp"
 #include "runtime/call/ready_list.hpp"
+#include "runtime/client/client_state.hpp"
 #include "runtime/engine/engine.hpp"
 
 #include <algorithm>
@@ -51,7 +52,7 @@ std::size_t Delivery::run(std::size_t at_most) noexcept {
     if (!call) break;
     call->complete(true);
     ++ran;
-    if (call->is_forked()) break;
+    if (call->client().forked()) break;
   }
   return ran;
 }
@@ -63,7 +64,7 @@ void Delivery::drop() noexcept {
   }
   while (const std::shared_ptr<PendingCall> call = take()) {
     call->complete(false);
-    if (call->is_forked()) return;  // by the end of its handler
+    if (call->client().forked()) return;  // by the end of its handler
   }
 }
 

@@ -143,8 +143,6 @@ void PendingCall::end_elsewhere() {
       [self = std::static_pointer_cast<PendingCall>(shared_from_this())] { self->end_and_post(); });
 }
 
-bool PendingCall::is_forked() const noexcept { return client_->forked(); }
-
 bool PendingCall::must_end() const noexcept { return client_->store().ready().has_ended(); }
 
 void PendingCall::end_and_post() noexcept {
@@ -212,7 +210,7 @@ bool PendingCall::post_to(Executor& executor) noexcept {
   } catch (...) {  // whatever the program throws
     threw = true;
   }
-  if (is_forked()) return true;  // by the executor: the call is its parent's
+  if (client_->forked()) return true;  // by the executor: the call is its parent's
   Posting inside = Posting::inside;
   if (way_.posting.compare_exchange_strong(inside, Posting::no)) return true;
   way_.posting.store(Posting::no);

@@ -81,15 +81,14 @@ class PendingCall : public Waker {
   /// Runs the handler, unless it was forsaken; gives back what no handler gets.
   /// @param run false: the completion was destroyed
   void complete(bool run) noexcept;
-  [[nodiscard]] bool is_forked() const noexcept;
   /// A completion that has not run is destroyed.
   void dropped() noexcept;
 
+  [[nodiscard]] ClientState& client() const noexcept { return *client_; }
   /// @return why it failed; empty before it is over.
   [[nodiscard]] const Failure& failure() const noexcept { return failure_; }
 
  protected:
-  [[nodiscard]] ClientState& client() const noexcept { return *client_; }
   /// @return whether it is to end early.
   [[nodiscard]] bool is_given_up() const noexcept {
     return stop_.requested.load() || wanted_.load() == Wanted::forsaken;

@@ -3,6 +3,7 @@
 // again.
 #include "runtime/call/ready_list.hpp"
 
+#include "runtime/client/client_state.hpp"
 #include "runtime/engine/engine.hpp"
 
 #include <optional>
@@ -117,8 +118,8 @@ bool ReadyList::step(ReadyPlace& place, bool posts) noexcept {
   const ReadyList* const before = std::exchange(stepped, this);  // of another client
   const std::optional<Instant> again = call.proceed(posts);
   stepped = before;
-  if (call.is_forked()) return false;  // by an observer or an executor
-  std::shared_ptr<Waker> last;         // destroyed without the mutex
+  if (call.client().forked()) return false;  // by an observer or an executor
+  std::shared_ptr<Waker> last;               // destroyed without the mutex
   const std::lock_guard lock(mutex_);
   place.stepping = false;
   if (again) {
