@@ -62,9 +62,10 @@ struct Upcall {
 /// @return the result of a call that has not begun: none that could be taken for a success
 template <class Result>
 Result refused(const std::error_code& why) {
-  if constexpr (std::is_same_v<Result, Failure>) return Failure{why, {}};
-  if constexpr (std::is_same_v<Result, Released>) return Released::unknown;
-  return Result();
+  Result result{};
+  if constexpr (std::is_same_v<Result, Failure>) result.code = why;
+  if constexpr (std::is_same_v<Result, Released>) result = Released::unknown;
+  return result;
 }
 
 template <class Executor>
