@@ -27,6 +27,8 @@ include(GNUInstallDirs)
 function(_mortise_headers out component folders)
     set(include_dir "${PROJECT_SOURCE_DIR}/include/mortise")
     set(headers)
+    list(TRANSFORM folders REPLACE "/.*" "")
+    list(REMOVE_DUPLICATES folders)
     if(component STREQUAL "core")
         # Globs, not lists: a new file needs no edit here, and CONFIGURE_DEPENDS sees it come and go.
         file(GLOB headers CONFIGURE_DEPENDS "${include_dir}/*.hpp")
