@@ -37,7 +37,7 @@ file(GLOB contract_support RELATIVE "${tests}" CONFIGURE_DEPENDS "${tests}/suppo
 list(APPEND contract_support
     contract/mortise_contract.hpp
     model/build.hpp model/history.cpp model/history.hpp model/process.cpp model/process.hpp model/seed.hpp
-    support/eventually.hpp support/grounds.hpp support/hostile_names.hpp support/needs.hpp
+    support/detached.hpp support/eventually.hpp support/grounds.hpp support/hostile_names.hpp support/needs.hpp
     support/own_time.cpp support/own_time.hpp support/system_call_filter.hpp support/taken_within.hpp)
 foreach(file IN LISTS contract_tests contract_support)
     cmake_path(GET file PARENT_PATH folder)
