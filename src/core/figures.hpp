@@ -47,14 +47,14 @@ inline constexpr std::size_t renewal_batch = 128;
 [[nodiscard]] constexpr Nanos command_timeout(Nanos lease) noexcept {
   return std::min<Nanos>(std::chrono::seconds(1), lease / 6);
 }
-/// The same of several requests that leave together: a store answers one after the other. Holds
-/// that are not renewed must outlive that.
+/// The command timeout of several requests that leave together, because a store answers one after
+/// the other. It is short enough for holds that are not renewed in the meantime.
 [[nodiscard]] constexpr Nanos flight_timeout(Nanos lease, std::size_t requests) noexcept {
   const Nanos all = command_timeout(lease) * static_cast<Nanos::rep>(1 + requests / 1'000);
   return std::min(all, std::max<Nanos>(command_timeout(lease), lease / renewals_in_a_lease));
 }
-/// Its most on a slow link (see remote::RoundTrip). After a lost renewal a third of the lease is
-/// left. Another connection, with all its round trips, and a renewal have to fit in.
+/// The longest command timeout on a slow link (see remote::RoundTrip). After a lost renewal a third
+/// of the lease is left for another connection, with all its round trips, and a renewal.
 [[nodiscard]] constexpr Nanos longest_command(Nanos lease) noexcept {
   return std::min<Nanos>(std::chrono::seconds(4), lease / renewals_in_a_lease);
 }

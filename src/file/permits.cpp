@@ -14,7 +14,7 @@ namespace {
 
 using Kind = Decision::Kind;
 
-/// The byte of a permit. It is unlocked, whatever fails, unless its grant is noted.
+/// Unlocks the byte of a permit in its destructor, unless the grant was recorded.
 class TakenByte {
  public:
   TakenByte(const LockFile& file, const std::optional<std::uint32_t>& place) noexcept

@@ -121,8 +121,8 @@ void Connection::come_closer(Instant now) {
   } catch (const Error& error) {
     return drop(failure({error.errc(), base::words_of(error)}));
   } catch (const std::exception&) {
-    // This step cannot be repeated, since the approach no longer has the stream. The connection is
-    // dropped by the next look, which may have memory again.
+    // This step cannot be repeated, because the approach no longer has the stream. The next look,
+    // which may have memory again, drops the connection.
     static_cast<void>(pipeline_.mark_broken({Errc::exhausted, "no memory"}, true));
     return host_.changed(*this);
   }

@@ -102,7 +102,7 @@ void Servers::lead_home() {
   if (!is_home_wanted()) return;
   NodeSet astray = 0;
   for (const auto& node : nodes_) {
-    // An address in doubt is connected anew already.
+    // A doubtful address already gets a new connection.
     const std::size_t index = node->index();
     if (whereabouts_.astray(index) && !whereabouts_.in_doubt(index)) astray |= only(index);
   }

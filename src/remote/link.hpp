@@ -16,8 +16,8 @@
 
 namespace mortise::remote {
 
-/// For resolving a name, and for each step of a connection after which the server has to deliver
-/// something. So a silent server is given up soon, and a distant one has its time.
+/// The limit for resolving a name, and for each step of a connection that ends with bytes of the
+/// server. So the client soon gives up a silent server, and gives a distant server enough time.
 inline constexpr std::chrono::seconds connect_time{2};
 /// For all steps of a connection. PostgreSQL with a password and TLS needs eight round trips.
 inline constexpr std::chrono::seconds longest_connect_time = 6 * connect_time;

@@ -102,8 +102,8 @@ class SentCalls {
   /// @return true if a call is too late, the oldest one or one behind it: the renewal of a short
   /// lease does not have the time of the release before it.
   [[nodiscard]] bool is_late(Instant now) noexcept {
-    // It looks at each call, so only once `due()` has come. An answer, or a call that leaves later,
-    // puts that off by the shortest time that any call has.
+    // This looks at each call, so it runs only once `due()` has come. Each answer and each later
+    // call puts the next time off by at least the shortest time of a call.
     const Instant dead = calls_.earliest([this](Instant left, Instant deadline) {
       return deadline == never ? never : round_trip_.dead_at(deadline, left);
     });
@@ -137,8 +137,8 @@ class SentCalls {
  private:
   UnderWay<Call> calls_;
   RoundTrip round_trip_;
-  // Not later than the deadline of any call, so not later than the connection counts as dead. A
-  // sender brings it forward. It is put off when it has come, and not with each answer.
+  // Never later than the moment at which the connection counts as dead. A sender brings it forward.
+  // `is_late()` puts it off once it has come. An answer does not change it.
   Moment due_;
 };
 

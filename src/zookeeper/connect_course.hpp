@@ -79,7 +79,7 @@ class ConnectCourse {
     std::size_t tries = 0;  ///< in a row
     Instant since{};
   };
-  /// The present one.
+  /// The state of the present session.
   struct Session {
     Instant down_since = never;  ///< it had no connection since then
     bool is_turned_away = false;

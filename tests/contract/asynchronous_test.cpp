@@ -421,7 +421,8 @@ MORTISE_TEST(Asynchronous, ALossIsReportedWhateverDrivesTheClient, Quality::leas
 }
 
 // Promise: O1
-MORTISE_TEST(Asynchronous, OfManyCoroutinesOneRunsAndAllAreTold, Quality::leases, Quality::once) {
+MORTISE_TEST(Asynchronous, OfManyCoroutinesOneRunsAndAllGetTheResult, Quality::leases,
+             Quality::once) {
   constexpr int many = 40;
   for (const Drive drive : each_drive) {
     SCOPED_TRACE(text_of_drive(drive));

@@ -47,7 +47,7 @@ TEST_P(PostgresGuardsTogether, AForkedChildIsOut) {
   const Guard one(mine, "c");
   const pid_t child = ::fork();
   if (child == 0) {
-    ::alarm(20);  // where it hangs
+    ::alarm(20);  // if it hangs
     PostgresTalk user = server().user();
     user.run(begin());
     const bool all = failure_of([&] { postgres::guard(user.handle(), both); }).code == Errc::closed;

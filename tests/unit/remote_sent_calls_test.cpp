@@ -147,7 +147,7 @@ TEST_F(RemoteSentCalls, IsDueNotLaterThanAnyCallIsLate) {
 }
 
 // Promise: L8
-TEST_F(RemoteSentCalls, TheThreadThatPollsIsToldOfACallThatEndsSooner) {
+TEST_F(RemoteSentCalls, ACallWithAnEarlierDeadlineWakesTheThreadThatPolls) {
   EXPECT_FALSE(send(1s, Purpose::take)) << "its caller looks at its time";
   EXPECT_FALSE(send(1s, Purpose::take));
   EXPECT_TRUE(send(100ms));

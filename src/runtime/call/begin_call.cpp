@@ -24,8 +24,8 @@ std::shared_ptr<const Record> pending(const std::optional<Holder>& holder) {
       .state = KeyState::pending, .number = token.value() / core::tokens_in_a_grant, .held = true});
 }
 
-/// For a caller that may not wait: nobody may have held the key at that moment, but somebody of
-/// this process was about to ask for it.
+/// For a caller that may not wait. Perhaps no client held the key at that moment, but another
+/// caller of this process was about to ask for it.
 std::shared_ptr<const Record> pending(const Record& found) {
   return std::make_shared<const Record>(Record{
       .state = KeyState::pending, .run = found.run, .number = found.number, .held = found.held});
@@ -113,8 +113,9 @@ core::Nanos BeginCall::left() const noexcept {
                                std::chrono::microseconds(1));
 }
 
-// Whoever may not wait is not told `pending` only because another caller of this process asks just
-// now for what has an outcome; and whoever comes with another fingerprint does not wait for those.
+// If another caller of this process asks for the key just now, the key may have an outcome already.
+// So a caller that may not wait asks the store before it gets `pending`. A caller with another
+// fingerprint does not wait for the other callers.
 BeginCall::Phase BeginCall::learn() {
   Slot& slot = *what_.slot;
   if (!slot.client().alive()) return Phase::ask;

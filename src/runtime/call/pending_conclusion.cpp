@@ -13,7 +13,7 @@ PendingConclusion::PendingConclusion(const std::shared_ptr<OpenRun>& open, KeySt
     : PendingCall(open->slot().client().shared_from_this()), call_(open, state, bytes) {}
 
 void PendingConclusion::discard() noexcept {
-  // Out of memory for the words of a failure, which nobody reads.
+  // There may be no memory for the message of a failure. No code reads this message.
   static_cast<void>(tried([this] {
     call_.begin(nullptr);  // the ready list has no call that never began
     call_.hurry();

@@ -27,7 +27,7 @@ PendingLoss::~PendingLoss() {
   drop(std::move(slot_));
 }
 
-// A client that is closed has lost its holds. If the call were refused, work beside it would go on.
+// A closed client has lost its holds. If this call threw, the work next to it would go on.
 void PendingLoss::start(std::unique_ptr<detail::Handler> handler, Executor* executor) {
   accept(std::move(handler), executor);
   try {

@@ -29,7 +29,7 @@ bool Closing::begin() noexcept {
   client_.store().open_requests().poke();
   client_.store().ready().ring_all();
   if (!base::mutant("core.close_leaves_the_holds")) release_holds();
-  // Not for long if it may be one of them, in an observer, that closes the client.
+  // If this thread is inside of a call, in an observer, that call cannot end before close() does.
   course_.for_callers =
       is_inside_of_a_call() ? BootClock::now() + patience_with_callers : course_.until;
   return true;

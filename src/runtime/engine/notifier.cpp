@@ -116,7 +116,7 @@ struct Notifier::State {
   }
   /// @return whether this is a forked child. It must touch no mutex.
   [[nodiscard]] bool is_forked() const noexcept { return generation != base::fork_generation(); }
-  /// The task has forked, and has come back in the child: that keeps both for ever.
+  /// The task has forked and returned in the child. The child never destroys the task or the state.
   static void leave_to_parent(std::shared_ptr<State> self, std::unique_ptr<Task> task) noexcept {
     static_cast<void>(task.release());
     base::leak(std::move(self));
