@@ -84,7 +84,11 @@ void Connection::go_on(Instant now) {
       come_closer(now);
       return;
     case State::resolving:
-    case State::connecting: come_closer(now); break;
+    case State::connecting:
+      if (link_.is_broken()) break;  // the approach may have no stream any more
+      come_closer(now);
+      if (link_.is_broken()) return;  // the next look drops it
+      break;
     case State::greeting:
     case State::up:
       link_.looked();
@@ -222,6 +226,9 @@ void Connection::give_up_if_late(Instant now) {
   const End end = link_.end(now);
   if (end == End::connection_is_late) {
     return give_up_address(failure({Errc::unavailable, approach_.words_of(end)}), now);
+  }
+  if (const std::optional<Failure> why = pipeline_.why_broken(); end == End::broken && why) {
+    return drop(failure(*why));
   }
   if (end != End::none) return drop(failure({Errc::unavailable, approach_.words_of(end)}));
   if (link_.state() == State::up && pipeline_.calls().due() <= now && pipeline_.is_late(now)) {

@@ -57,11 +57,13 @@ void ConnectionLife::go_on(Instant now) {
     case State::idle:
       if (link_.is_to_begin(now)) begin(now);
       return;
-    case State::resolving: come_closer(now); break;
+    case State::resolving:
     case State::connecting:
+      if (link_.is_broken()) break;  // the approach may have no stream any more
       come_closer(now);
-      // A server may send an error before it closes the connection. The error is read first.
-      if (link_.is_broken() && link_.state() == State::greeting) return;
+      // The next look drops it. A server may send an error before it closes the connection; that
+      // look reads the error first.
+      if (link_.is_broken()) return;
       break;
     case State::greeting:
     case State::up:
