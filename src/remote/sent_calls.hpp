@@ -76,13 +76,17 @@ class SentCalls {
     const bool is_alone = calls_.empty();
     // The caller of another call waits for its answer, and looks itself at its time. No caller
     // waits for a renewal.
-    bool is_due_earlier = is_alone && call.purpose() == Purpose::renew;
+    const bool is_renewal = call.purpose() == Purpose::renew;
     const Place place = calls_.add(std::move(call));
+    bool is_earlier = false;
     if (is_alone) {
       due_.put(deadline);
+      known_due_ = never;
     } else if (deadline < due_.get()) {
-      is_due_earlier = due_.bring_forward(deadline);
+      is_earlier = due_.bring_forward(deadline);
     }
+    const bool is_due_earlier = is_renewal && (is_earlier || deadline < known_due_);
+    if (is_due_earlier) known_due_ = deadline;
     return {place, is_due_earlier};
   }
   /// Exactly that call was never sent. @return it; none = the connection ended
@@ -93,6 +97,7 @@ class SentCalls {
   /// The connection ended. @return the calls that were not answered
   [[nodiscard]] Calls end() noexcept {
     due_.put(never);
+    known_due_ = never;
     return calls_.end();
   }
   /// The first request of a connection leaves.
@@ -107,7 +112,10 @@ class SentCalls {
     const Instant dead = calls_.earliest([this](Instant left, Instant deadline) {
       return deadline == never ? never : round_trip_.dead_at(deadline, left);
     });
-    if (dead > now) due_.put(dead);
+    if (dead > now) {
+      due_.put(dead);
+      known_due_ = dead;
+    }
     return dead <= now;
   }
 
@@ -140,6 +148,8 @@ class SentCalls {
   // Never later than the moment at which the connection counts as dead. A sender brings it forward.
   // `is_late()` puts it off once it has come. An answer does not change it.
   Moment due_;
+  // The thread that polls was told of this moment, or has seen it. Under the mutex.
+  Instant known_due_ = never;
 };
 
 }  // namespace mortise::remote
