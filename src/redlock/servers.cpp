@@ -102,19 +102,24 @@ void Servers::lead_home() {
   if (!is_home_wanted()) return;
   NodeSet astray = 0;
   for (const auto& node : nodes_) {
-    // A doubtful address already gets a new connection.
+    // A doubtful address that cannot be used already gets a new connection.
     const std::size_t index = node->index();
-    if (whereabouts_.astray(index) && !whereabouts_.in_doubt(index)) astray |= only(index);
+    const bool is_led = whereabouts_.in_doubt(index) && !node->usable();
+    if (whereabouts_.astray(index) && !is_led) astray |= only(index);
   }
   whereabouts_.distrust(astray);
   lead_anew(astray);
 }
 
 void Servers::lead_anew(NodeSet doubted) const {
-  each_of(doubted, [](Node& node) {
-    node.connect_anew({Errc::unavailable, node.where() + ": " + std::string(led_astray)}, true);
-    node.want(true);
+  base::OneByOne one_by_one;
+  each_of(doubted, [&](Node& node) {
+    one_by_one([&] {
+      node.connect_anew({Errc::unavailable, node.where() + ": " + std::string(led_astray)}, true);
+      node.want(true);
+    });
   });
+  one_by_one.finish();
 }
 
 void Servers::take_back(const std::shared_ptr<Ballot>& ballot) const {
