@@ -8,6 +8,7 @@
 #include "memory/link.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace mortise::memory {
 
@@ -191,16 +192,16 @@ std::uint64_t Store::grant(const Visit& at, const Acquisition::Request& request,
   last_number_ = std::max(last_number_ + 1, microseconds);
   const bool ahead =
       request.mode == Mode::shared && base::mutant("memory.number_of_a_reader_runs_ahead");
+  Name::Held held{.grant = {.attempt = request.attempt,
+                            .number = last_number_ + (ahead ? 1'000'000 : 0),
+                            .granted_at = at.now,
+                            .lease = lease},
+                  .label = request.label,
+                  .expires = at.now + lease};
   // Before the hold: there is none without a record, even if memory runs out in between.
   const std::uint64_t run =
       request.mode == Mode::once ? remembered_.begin(request, last_number_, at.now) : 0;
-  at.name.hold({.grant = {.attempt = request.attempt,
-                          .number = last_number_ + (ahead ? 1'000'000 : 0),
-                          .granted_at = at.now,
-                          .lease = lease},
-                .label = request.label,
-                .expires = at.now + lease},
-               request.mode);
+  at.name.hold(std::move(held), request.mode);
   return run;
 }
 
