@@ -144,9 +144,9 @@ class MORTISE_API Guard {
   /// Waits for the loss of the hold without a thread: see `Pending`. Start the call next to the
   /// work, and stop the work when the call ends with true.
   ///
-  /// @return the call. Its result is true if the hold was lost or the client was closed, even before
-  /// the call began. It is false if the owner unlocks before that, or if `stopped_by()` ends the
-  /// call
+  /// @return the call. Its result is true if the hold was lost or the client was closed, even
+  /// before the call began. It is false if the owner unlocks before that, or if `stopped_by()` ends
+  /// the call
   /// @errors `not_owner` (the guard is empty), thrown as `Error`
   [[nodiscard]] Pending<bool> lost_async() const;
   /// @return the store that has the hold; empty for an empty guard, and in a forked child.

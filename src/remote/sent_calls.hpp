@@ -148,7 +148,7 @@ class SentCalls {
   // Never later than the moment at which the connection counts as dead. A sender brings it forward.
   // `is_late()` puts it off once it has come. An answer does not change it.
   Moment due_;
-  // The thread that polls was told of this moment, or has seen it. Under the mutex.
+  // The earliest moment that the polling thread knows. Under the mutex.
   Instant known_due_ = never;
 };
 
