@@ -67,8 +67,8 @@ void CoreClosing::close_with_a_stalled_waiter() {
   });
   const auto began = std::chrono::steady_clock::now();
   const pid_t closing = number.get_future().get();
-  // That is where it waits for the unlock. A short wait for a mutex looks the same, and the test
-  // then only answers earlier.
+  // The thread that closes waits there for the unlock. A short wait for a mutex looks the same. The
+  // test then only answers earlier.
   EXPECT_TRUE(test::eventually([&] { return test::sleeping_in(closing) == SYS_futex; }));
   answered.set();
   EXPECT_EQ(unlocked.get(), Released::released);

@@ -183,7 +183,7 @@ BeginCall::Phase BeginCall::recalled() {
     told(found);
     return Phase::over;
   }
-  // What is wrong with the store the request itself finds out, for which there is more time.
+  // The request itself reports a failure of the store, and it has more time for that.
   if (may_wait() || (!found && !slot.client().alive())) return Phase::ask;
   const Errc contended = grace_.is_given_up() ? Errc::cancelled : Errc::timeout;
   run_.failure_ = why && !grace_.is_given_up() ? std::move(why) : Failure(contended, slot.name());
@@ -203,8 +203,8 @@ BeginCall::Phase BeginCall::ask() {
 BeginCall::Phase BeginCall::asked() {
   if (request_.call->holds()) begun();
   if (!request_.key.busy_here) return Phase::over;
-  // A caller that may not wait: others of this process have come in between, and may know. It has
-  // not slept yet, so an observer is told on the thread that began the call.
+  // The caller may not wait. Other callers of this process came in between and may know the
+  // outcome. The call has not slept yet, so the observer runs on the thread that began the call.
   take_answer();
   if (!is_contention(run_.failure_.code)) return Phase::over;
   run_.failure_ = Failure();

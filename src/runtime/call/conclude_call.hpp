@@ -21,7 +21,7 @@ class OpenRun;
 /// Lives in the frame of the calling thread, or in a `PendingConclusion`.
 class ConcludeCall {
  public:
-  /// What needs memory comes first: if this throws, the run stays open. Sends nothing yet.
+  /// Takes all memory that the call needs. If this throws, the run stays open. Sends nothing yet.
   ConcludeCall(const std::shared_ptr<OpenRun>& open, KeyState state, std::string_view bytes);
   /// To be called once before all others. @param waker see `Unlock::waker`
   void begin(Waker* waker) noexcept;

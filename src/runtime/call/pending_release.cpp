@@ -46,7 +46,7 @@ void PendingRelease::discard() noexcept {
 void PendingRelease::deliver(detail::Handler* handler) noexcept {
   Released outcome = Released::unknown;
   Failure misuse;  // its owner was unlocked behind the guard's back
-  // What throws are the words of the misuse.
+  // Only the message of the misuse needs memory, and may throw.
   if (tried([&] { outcome = call_->end(misuse); }) || misuse) outcome = Released::was_lost;
   call_.reset();
   hand_over(handler, &outcome);
