@@ -96,6 +96,10 @@ void InboxConnection::connected(Connection& connection) {
   }
   state_.why_deaf().clear();
   has_strayed_.store(!is_same);
+  // See `Server::dropped()`: the connection for commands broke after this one began.
+  if (server_.has_sentinels() && !server_.commands().up()) {
+    return connection.abandon({Errc::unavailable, "the connection for commands broke"});
+  }
   if (is_same) {
     state_.comes_up(met.clock);
     return user_.listens(server_);
