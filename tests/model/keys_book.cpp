@@ -63,6 +63,7 @@ void KeyBook::begun(const KeyCall& call, std::uint64_t token, std::uint64_t numb
   made.token = token;
   made.number = number;
   append(made);
+  pages_->begun[call.key].store(true);
 }
 
 void KeyBook::told(const KeyCall& call, const mortise::Outcome& outcome, std::int64_t now) {

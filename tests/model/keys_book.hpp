@@ -102,6 +102,11 @@ class KeyBook {
 
   // The oldest of those keys that are used now.
   [[nodiscard]] std::uint32_t front() const noexcept { return pages_->front.load(); }
+  // A caller knows of a run of that key. Until then the store may forget the key again: a run of
+  // which no caller knows is undone.
+  [[nodiscard]] bool has_begun(std::uint32_t key) const noexcept {
+    return pages_->begun[key].load();
+  }
   // Somebody was told an outcome that stands.
   void settled(std::uint32_t key) noexcept;
 
@@ -109,6 +114,7 @@ class KeyBook {
   struct Pages {
     std::atomic<std::uint32_t> front{0};
     std::array<std::atomic<std::uint32_t>, most_keys> told{};
+    std::array<std::atomic<bool>, most_keys> begun{};
   };
 
   std::uint64_t append(KeyEvent event);

@@ -238,6 +238,7 @@ void KeyWorker::look_at(std::uint32_t key) {
 
 // A key of which it knows that the store remembers it, and by another's fingerprint.
 void KeyWorker::ask_for_another(std::uint32_t key) {
+  if (!book_.has_begun(key)) return;
   std::error_code why;
   const mortise::Outcome known = handle(key, {}).look(why);
   if (why || known.state() == KeyState::absent || over()) return;
