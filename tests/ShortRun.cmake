@@ -8,25 +8,23 @@
 # Test programs of which the short run has no test: it does not build them.
 set(mortise_programs_of_full mortise_simulation_tests mortise_drill_tests)
 
-# Regular expressions for whole names of tests. Over TLS, in a cluster and in PostgreSQL's other modes the contract
-# repeats what it says of the same store without; what is special there has tests of its own (RemoteTls*, RedisTls*,
-# RedisCluster* and Postgres* of the faults). So do the histories of an ensemble, but for those with readers. Ten
-# thousand locks at once cost PostgreSQL and ZooKeeper a minute. The tests of what only tests use take long for what
-# they find: the tests that use it are red as well.
+# Regular expressions for whole names of tests. Over TLS, in a cluster, in an ensemble and in PostgreSQL's other modes
+# the contract repeats what it says of the same store without; what is special there has tests of its own (RemoteTls*,
+# RedisTls*, RedisCluster* and Postgres* of the faults). So do the histories of an ensemble. ZooKeeper and PostgreSQL
+# are slow servers: the short run has the suites of the contract that these stores decide, and the faults that find most
+# per second (mortise_slow_* below are the others). Ten thousand locks at once cost PostgreSQL and ZooKeeper a minute.
+# The tests of what only tests use take long for what they find: the tests that use it are red as well.
 set(mortise_tests_of_full
-    "contract[.](postgres_fair|postgres_pooled)[.]shard([1245])"
+    "contract[.](postgres_fair|postgres_pooled|zookeeper_ensemble)[.]shard[0-9]+"
+    "(contract|fault)[.](zookeeper|postgres)[.]slow[.]shard[0-9]+"
     "(Postgres[A-Za-z]*|ZooKeeper[A-Za-z]*)/Scale"
     "contract[.](redis_tls|redis_cluster|postgres_tls|zookeeper_tls)[.]shard[0-9]+"
-    "ZooKeeperEnsemble/Histories"
+    "ZooKeeperEnsemble/[A-Za-z]*Histories"
     "SupportOwnTime|ZooKeeperSupport|PostgresServerTest|CheckerSpeed|Broken[A-Za-z]*")
 
 # The run of one component has 60 seconds, for the build as well. It leaves these tests to the short run (label
-# `slow`): they take longest on a quiet machine, or need several servers or clients of other libraries. In the runs of
-# ZooKeeper and PostgreSQL, whose servers are slow, the contract has only the suites that these stores decide.
+# `slow`): they take longest on a quiet machine, or need several servers or clients of other libraries.
 set(mortise_slow_tests
-    "contract[.](postgres_fair|postgres_pooled)[.]shard[0-9]+"
-    "(contract|fault)[.][a-z]+[.]slow[.]shard[0-9]+|contract[.]zookeeper_ensemble[.]shard[0-9]+"
-    "ZooKeeper.*/Scale|Postgres.*/Scale"
     "PostgresErrors|Delays/PostgresSlowServer|PostgresLateCopy|PostgresStandby|PostgresRows|PostgresMemory"
     "PostgresDurability|PostgresPromotion|PostgresWaiting|At/PostgresConclusions"
     "RedisReplicas|RedisCluster(Strangers|Moves|Orders)|RedisSentinel(Lies|Tls)|RedisSlowLink|RedisShortage"
