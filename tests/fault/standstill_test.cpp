@@ -131,6 +131,7 @@ MORTISE_TEST(Standstill, LockAllIsCancelledInTime) {
 MORTISE_TEST(Standstill, LockAllOfManyNamesKeepsItsTime) {
   constexpr std::size_t many = 1'500;
   constexpr auto wait = 20ms;
+  constexpr auto before_the_lease_ends = 15s;  // a loaded machine takes long to free so many
   Client mine = client(20s);
   std::vector<Lock> wanted;
   for (std::size_t i = 0; i < many; ++i) {
@@ -148,7 +149,7 @@ MORTISE_TEST(Standstill, LockAllOfManyNamesKeepsItsTime) {
   EXPECT_LT(took, limit);
   Client other = client();
   for (std::size_t i = 0; i < many; i += 97) {
-    EXPECT_TRUE(comes_free(other, "many/" + std::to_string(i), 4s)) << i;
+    EXPECT_TRUE(comes_free(other, "many/" + std::to_string(i), before_the_lease_ends)) << i;
   }
 }
 
