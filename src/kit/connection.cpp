@@ -99,9 +99,18 @@ void Connection::go_on(Instant now) {
   give_up_if_late(now);
 }
 
+template <class Step>
+bool Connection::takes_step(Step step) {
+  const auto placed = [this](Failure why) { return failure(std::move(why)); };
+  if (pipeline_.take_step(step, placed)) return true;
+  host_.changed(*this);
+  return false;
+}
+
 void Connection::come_closer(Instant now) {
   using Step = remote::Approach::Step;
-  const Step step = approach_.advance(now);
+  Step step = Step::waits;
+  if (!takes_step([&] { step = approach_.advance(now); })) return;
   if (step == Step::waits) return;
   if (step == Step::failed) return drop(failure(approach_.failure()));
   if (step == Step::goes_on) {
@@ -113,7 +122,7 @@ void Connection::come_closer(Instant now) {
   link_.came_closer(now);
   // First: it closes with this function if there is no greeting for it.
   std::unique_ptr<remote::Stream> stream = approach_.take();
-  try {
+  const auto greet = [&] {
     std::string greeting;
     protocol_.greet(greeting);
     endpoint_ = stream->endpoint();
@@ -122,14 +131,8 @@ void Connection::come_closer(Instant now) {
     received_.clear();
     pipeline_.open(std::move(stream));
     greeting_left_ = pipeline_.greet(greeting);
-  } catch (const Error& error) {
-    return drop(failure({error.errc(), base::words_of(error)}));
-  } catch (const std::exception&) {
-    // This step cannot be repeated, because the approach no longer has the stream. The next look,
-    // which may have memory again, drops the connection.
-    static_cast<void>(pipeline_.mark_broken({Errc::exhausted, "no memory"}, true));
-    return host_.changed(*this);
-  }
+  };
+  if (!takes_step(greet)) return;
   link_.enter(State::greeting);
   if (pipeline_.write_rest()) host_.changed(*this);
 }
@@ -228,7 +231,7 @@ void Connection::give_up_if_late(Instant now) {
     return give_up_address(failure({Errc::unavailable, approach_.words_of(end)}), now);
   }
   if (const std::optional<Failure> why = pipeline_.why_broken(); end == End::broken && why) {
-    return drop(failure(*why));
+    return drop(*why);
   }
   if (end != End::none) return drop(failure({Errc::unavailable, approach_.words_of(end)}));
   if (link_.state() == State::up && pipeline_.calls().due() <= now && pipeline_.is_late(now)) {

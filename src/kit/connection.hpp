@@ -88,6 +88,9 @@ class Connection final : public Source {
 
  private:
   void go_on(Instant now);
+  /// See Pipeline::take_step().
+  template <class Step>
+  [[nodiscard]] bool takes_step(Step step);
   void come_closer(Instant now);
   void receive();
   void take_messages();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "redis/connection/connection_life.hpp"
 
-#include "base/error_words.hpp"
 #include "redis/connection/connection.hpp"
 #include "redis/topology/slots.hpp"
 #include "remote/outbox.hpp"
@@ -100,6 +99,14 @@ Failure ConnectionLife::unavailable(const char* words) const {
   return failure({Errc::unavailable, words});
 }
 
+template <class Step>
+bool ConnectionLife::takes_step(Step step) {
+  const auto placed = [this](Failure why) { return failure(std::move(why)); };
+  if (pipeline_.take_step(step, placed)) return true;
+  user_.changed(connection_);
+  return false;
+}
+
 void ConnectionLife::begin(Instant now) {
   link_.begin(now);
   if (const auto exact = destination_.exact()) {
@@ -112,7 +119,9 @@ void ConnectionLife::begin(Instant now) {
 }
 
 void ConnectionLife::come_closer(Instant now) {
-  switch (approach_.advance(now)) {
+  Approach::Step step = Approach::Step::waits;
+  if (!takes_step([&] { step = approach_.advance(now); })) return;
+  switch (step) {
     case Approach::Step::waits: return;
     case Approach::Step::goes_on:
       link_.next_server(now);
@@ -127,22 +136,17 @@ void ConnectionLife::come_closer(Instant now) {
 }
 
 void ConnectionLife::follow(std::unique_ptr<remote::Stream> stream) {
-  try {
+  const auto greet = [&] {
+    // First: if a later line fails, bytes of the open stream may be read before it is dropped.
+    input_.begin(settings_.is_cluster() && inbox_.empty() ? slots_limits : ReplyLimits{});
     destination_.arrive({stream->endpoint(), approach_.host()});
     descriptor_.store(stream->descriptor());
     pipeline_.open(std::move(stream));
     approach_.rest();
     greeting_.emplace(settings_, inbox_);
-    input_.begin(settings_.is_cluster() && inbox_.empty() ? slots_limits : ReplyLimits{});
     static_cast<void>(pipeline_.greet(greeting_->bytes()));
-  } catch (const Error& error) {
-    return drop(failure({error.errc(), base::words_of(error)}));
-  } catch (const std::exception&) {
-    // This step cannot be repeated, because the approach no longer has the stream. The next look,
-    // which may have memory again, drops the connection.
-    static_cast<void>(pipeline_.mark_broken({Errc::exhausted, "no memory"}, true));
-    return user_.changed(connection_);
-  }
+  };
+  if (!takes_step(greet)) return;
   link_.enter(State::greeting);
   if (pipeline_.write_rest()) user_.changed(connection_);
 }

@@ -83,6 +83,9 @@ class ConnectionLife {
 
  private:
   void go_on(Instant now);
+  /// See Pipeline::take_step().
+  template <class Step>
+  [[nodiscard]] bool takes_step(Step step);
   void begin(Instant now);
   void come_closer(Instant now);
   void follow(std::unique_ptr<remote::Stream> stream);

@@ -6,6 +6,7 @@
 #include <mortise/clock.hpp>
 #include <mortise/error.hpp>
 
+#include "base/error_words.hpp"
 #include "base/farewell.hpp"
 #include "base/mutant.hpp"
 #include "remote/link.hpp"
@@ -16,6 +17,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -133,6 +135,25 @@ class Pipeline {
     std::shared_ptr<Stream> last;  // closed after the mutex was left
     const std::lock_guard lock(mutex_);
     last = bytes_.open(std::move(stream));
+  }
+  /// Runs a step of a connection that is being made. Such a step cannot be repeated: an approach
+  /// gives each result away once. If the step throws, the connection is marked broken. The next
+  /// look, which may have memory again, drops it.
+  /// @param placed adds the server to the message of a failure
+  /// @return false: the step threw, and the thread that polls must look at the connection
+  template <class Step, class Placed>
+  [[nodiscard]] bool take_step(Step step, Placed placed) {
+    Failure why(Errc::exhausted, "no memory");  // so short that it needs none
+    try {
+      step();
+      return true;
+    } catch (const Error& error) {
+      base::without_memory([&] { why = placed(Failure(error.errc(), base::words_of(error))); });
+    } catch (const std::exception&) {
+      // There is no memory for the step.
+    }
+    static_cast<void>(mark_broken(why, true));
+    return false;
   }
   /// Only this role replaces the stream.
   [[nodiscard]] Stream* stream() const noexcept { return bytes_.stream().get(); }
