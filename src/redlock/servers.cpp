@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "redlock/servers.hpp"
 
+#include "base/farewell.hpp"
 #include "base/mutant.hpp"
 #include "base/one_by_one.hpp"
 #include "remote/outbox.hpp"
@@ -111,15 +112,15 @@ void Servers::lead_home() {
   lead_anew(astray);
 }
 
-void Servers::lead_anew(NodeSet doubted) const {
-  base::OneByOne one_by_one;
-  each_of(doubted, [&](Node& node) {
-    one_by_one([&] {
-      node.connect_anew({Errc::unavailable, node.where() + ": " + std::string(led_astray)}, true);
-      node.want(true);
-    });
+// The addresses are in doubt until they are connected again, so no later call would return to one
+// that was left out here.
+void Servers::lead_anew(NodeSet doubted) const noexcept {
+  each_of(doubted, [](Node& node) {
+    Failure why(Errc::unavailable, "another server");  // so short that it needs no memory
+    base::without_memory([&] { why.text = node.where() + ": " + std::string(led_astray); });
+    node.connect_anew(why, true);
+    node.want(true);
   });
-  one_by_one.finish();
 }
 
 void Servers::take_back(const std::shared_ptr<Ballot>& ballot) const {

@@ -107,7 +107,7 @@ class Servers {
   };
   Server& add(std::uint64_t id, Instant met);
   [[nodiscard]] Failure twins() const;
-  void lead_anew(NodeSet doubted) const;
+  void lead_anew(NodeSet doubted) const noexcept;
 
   const std::string words_;
   const std::shared_ptr<Clock> clock_;

@@ -6,6 +6,7 @@
 // = all that; 77 = allocations cannot be made to fail here.
 #include <mortise/redlock.hpp>
 
+#include "redlock/servers.hpp"
 #include "support/redis_talk.hpp"
 #include "support/shortage.hpp"
 
@@ -14,7 +15,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
+#include <list>
 #include <memory>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,6 +30,8 @@ using mortise::Instant;
 using mortise::test::RedisTalk;
 using mortise::test::ShortageRound;
 using mortise::test::ShortageUser;
+namespace redis = mortise::redis;
+namespace redlock = mortise::redlock;
 
 constexpr auto patience = 20s;  // others may have the machine
 
@@ -179,6 +185,52 @@ bool cancel_is_overlooked(Servers& servers, ShortageRound round) {
   return reached;
 }
 
+/// The user of addresses that are not connected.
+class NoUser final : public redlock::Node::User, public redlock::Line::User {
+ public:
+  redlock::Server* recognise(redlock::Node& /*node*/, const std::string& /*run_id*/) override {
+    return nullptr;
+  }
+  void up(redlock::Node& /*node*/) override {}
+  void down(redlock::Node& /*node*/, bool /*was_up*/, std::list<redis::Call> /*calls*/) override {}
+  void answered(redlock::Node& /*node*/, const redis::Call& /*call*/,
+                const redis::Reply& /*reply*/) override {}
+  bool admits(redlock::Node& /*node*/, const redis::Call& /*call*/) override { return true; }
+  void listens(redlock::Node& /*node*/) override {}
+  void hinted(redlock::Node& /*node*/, const mortise::AttemptId& /*attempt*/) override {}
+  bool awaits() const noexcept override { return false; }
+  void not_asked(redlock::Node& /*node*/, const redis::Call& /*take*/) override {}
+  void sooner(Instant /*due*/) override {}
+};
+
+/// An address has led to the server of another address for long. It is connected again.
+bool doubt_is_settled(ShortageRound round) {
+  mortise::test::OwnHost host;
+  NoUser user;
+  const redlock::Requests requests("mortise:");
+  const redlock::CallWriter writer(requests, host.clock());
+  const auto settings = redlock::Settings::parse("redlock://127.0.0.1:1,127.0.0.2:1,127.0.0.3:1");
+  redlock::Servers servers(settings, host, writer, nullptr, user, user);
+  const Instant now = host.clock()->now();
+  servers.whereabouts().arrived(0, "run", now - 1h);
+  servers.whereabouts().arrived(1, "run", now);
+  mortise::test::until_failure = round.allocation;
+  mortise::test::also_failing = round.in_a_row - 1;
+  try {
+    servers.settle_doubts();
+  } catch (const std::bad_alloc&) {
+    // The next request settles them.
+  }
+  const bool reached = std::exchange(mortise::test::until_failure, 0) == 0;
+  servers.settle_doubts();
+  if (!servers.node(0).commands().is_wanted()) {
+    std::printf("an address in doubt is not connected again, allocation %ld and %ld in all\n",
+                round.allocation, round.in_a_row);
+    std::exit(1);
+  }
+  return reached;
+}
+
 }  // namespace
 
 // @param arguments one of so many allocations fails; the servers' ports
@@ -193,6 +245,7 @@ int main(int count, char** arguments) {
     }
     Servers servers(ports);
     const auto play = [&](const auto& scene) { mortise::test::play_each_shortage(scene, 2, step); };
+    mortise::test::play_each_shortage(doubt_is_settled);
     play([&](ShortageRound round) { return connections_come_back(servers, round); });
     for (const bool waits : {false, true}) {
       play([&](ShortageRound round) { return round_is_lost(servers, round, waits); });
