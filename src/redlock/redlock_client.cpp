@@ -178,7 +178,8 @@ void RedlockClient::down(Node& node, bool was_up, std::list<Call> unanswered) {
   unanswered.remove_if([](const Call& call) { return !is_of_exchange(call); });
   if (was_up) each([&] { node.server().disconnected(std::move(unanswered)); });
   const bool is_doubted = servers.whereabouts().in_doubt(node.index());
-  bool wanted = is_doubted || servers.is_any_owed();
+  bool wanted = is_doubted;
+  each([&] { wanted = servers.is_any_owed() || wanted; });
   each([&] { wanted = rounds.down(node, clear_now) || wanted; });
   each([&] { wanted = questions.down() || wanted; });
   if (wanted || each.failed()) node.want(is_doubted);
