@@ -4,16 +4,14 @@
 #include "runtime/engine/notifier.hpp"
 
 #include "support/eventually.hpp"
+#include "support/fork_inside.hpp"
 
 #include <gtest/gtest.h>
 
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <chrono>
-#include <csignal>
-#include <cstdlib>
 #include <latch>
 #include <memory>
 #include <mutex>
@@ -148,24 +146,6 @@ TEST(NotifierTest, WhatDoesNotFitIsDropped) {
   EXPECT_EQ(ran.load(), 2);
 }
 
-/// The calling task forks. The child comes back from here, and goes on; it must not end as the
-/// program does. @return in the parent: the exit status of the child
-std::optional<int> fork_inside() {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    sigset_t alarm{};
-    ::sigemptyset(&alarm);
-    ::sigaddset(&alarm, SIGALRM);
-    ::pthread_sigmask(SIG_UNBLOCK, &alarm, nullptr);  // the thread has blocked it
-    ::alarm(10);  // a child that hangs is a failed test, not a hanging one
-    static_cast<void>(std::atexit([] { ::_exit(0); }));
-    return std::nullopt;
-  }
-  int status = -1;
-  EXPECT_EQ(::waitpid(child, &status, 0), child);
-  return status;
-}
-
 // Promise: S9
 TEST(NotifierTest, TheThreadOfATaskThatForksEndsInTheChild) {
   Notifier notifier(1);
@@ -175,7 +155,7 @@ TEST(NotifierTest, TheThreadOfATaskThatForksEndsInTheChild) {
   std::optional<int> status;
   notifier.post([&] {
     posted.wait();
-    status = fork_inside();
+    status = test::fork_inside();
     if (status) all.count_down();
   });
   notifier.post([&] {
@@ -193,7 +173,7 @@ TEST(NotifierTest, TheChildOfATaskRunsNoOtherInItsLoop) {
   const pid_t parent = ::getpid();
   std::optional<int> status;
   bool other = false;
-  notifier.post([&] { status = fork_inside(); });
+  notifier.post([&] { status = test::fork_inside(); });
   notifier.post([&] { other = true; });
   EXPECT_TRUE(notifier.run_here());
   const bool again = notifier.run_here();

@@ -11,6 +11,7 @@
 #include "runtime/client/client_state.hpp"
 #include "support/detached.hpp"
 #include "support/eventually.hpp"
+#include "support/fork_inside.hpp"
 
 #include <gtest/gtest.h>
 
@@ -20,8 +21,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <csignal>
-#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -374,19 +373,7 @@ class Forking final : public Executor {
  public:
   void post(Completion completion) override {
     kept_ = std::move(completion);
-    const pid_t child = ::fork();
-    if (child == 0) {
-      sigset_t alarm{};
-      ::sigemptyset(&alarm);
-      ::sigaddset(&alarm, SIGALRM);
-      ::pthread_sigmask(SIG_UNBLOCK, &alarm, nullptr);  // the thread has blocked it
-      ::alarm(10);
-      static_cast<void>(std::atexit([] { ::_exit(0); }));
-      return;
-    }
-    int ended_with = -1;
-    EXPECT_EQ(::waitpid(child, &ended_with, 0), child);
-    status = ended_with;
+    if (const std::optional<int> ended_with = test::fork_inside()) status = *ended_with;
   }
   /// The completion refers to the client, and the client to this object.
   void forget() { kept_ = Completion(); }
