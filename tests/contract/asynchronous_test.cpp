@@ -339,8 +339,27 @@ MORTISE_TEST(Asynchronous, AWaitForALossEndsWithTheUnlock, Quality::leases) {
   }
 }
 
+/// A kind of call that waits for what another client has.
+struct Awaited {
+  using Report = std::function<void(const std::error_code&)>;
+  const char* kind;
+  /// Starts such a call, whose handler reports its error.
+  std::function<void(Report)> start;
+};
+
+/// @param handle a lock, a semaphore or a key @param begin calls its asynchronous member
+template <class Handle, class Begin>
+Awaited awaited(const char* kind, Handle& handle, Begin begin) {
+  return {kind, [&handle, begin](const Awaited::Report& report) {
+            begin(handle).start([report](const auto& result) { report(result.error()); });
+          }};
+}
+
 // Promise: S9
 MORTISE_TEST(Asynchronous, CloseEndsEveryCall, Quality::leases) {
+  constexpr int calls = 3;
+  const auto acquire = [](auto& handle) { return handle.acquire_async(); };
+  const auto begin = [](Once& key) { return key.begin_async(); };
   for (const Drive drive : each_drive) {
     SCOPED_TRACE(text_of_drive(drive));
     Client holder = client();
@@ -348,16 +367,37 @@ MORTISE_TEST(Asynchronous, CloseEndsEveryCall, Quality::leases) {
     Lock held = holder.make_lock("name");
     held.lock();
     Lock wanted = one.make_lock("name");
-    std::atomic<int> closed{0};
-    for (int i = 0; i < 3; ++i) {
-      wanted.acquire_async().start([&](const Guard& guard) {
-        if (guard.error() == Errc::closed) ++closed;
-      });
+    std::vector<Awaited> kinds{awaited("a lock", wanted, acquire)};
+    std::optional<Permit> permit;
+    std::optional<Semaphore> semaphore;
+    if (has(Quality::permits)) {
+      permit = holder.make_semaphore("places", 1).acquire();
+      semaphore.emplace(one.make_semaphore("places", 1));
+      kinds.push_back(awaited("a permit", *semaphore, acquire));
+    }
+    std::optional<Run> run;
+    std::optional<Once> key;
+    if (has(Quality::once)) {
+      const std::string name = std::string("key ") + text_of_drive(drive);
+      run = holder.make_once(name).begin();
+      key.emplace(one.make_once(name));
+      kinds.push_back(awaited("a key", *key, begin));
+    }
+    std::vector<std::atomic<int>> closed(kinds.size());
+    for (std::size_t i = 0; i < kinds.size(); ++i) {
+      for (int call = 0; call < calls; ++call) {
+        kinds[i].start([&its = closed[i]](const std::error_code& error) {
+          if (error == Errc::closed) ++its;
+        });
+      }
     }
     one.poll();
     one.close();
-    EXPECT_TRUE(driven_until(one, [&] { return closed == 3; }));
-    EXPECT_THROW(wanted.acquire_async().start([](const Guard&) {}), Error);
+    for (std::size_t i = 0; i < kinds.size(); ++i) {
+      SCOPED_TRACE(kinds[i].kind);
+      EXPECT_TRUE(driven_until(one, [&] { return closed[i] == calls; }));
+      EXPECT_THROW(kinds[i].start([](const std::error_code&) {}), Error);
+    }
     held.unlock();
     EXPECT_TRUE(taken_within(held, fallback_period));
     held.unlock();
@@ -607,28 +647,6 @@ MORTISE_TEST(Asynchronous, AnOutcomeThatCannotBeRecordedLeavesTheRunOpen, Qualit
   run.give_back();
   EXPECT_THROW(static_cast<void>(run.succeed_async("late")), Error);
   EXPECT_EQ(run.error(), Errc::not_owner);
-}
-
-// Promise: S9
-MORTISE_TEST(Asynchronous, CloseEndsTheCallsForKeys, Quality::leases, Quality::once) {
-  for (const Drive drive : each_drive) {
-    SCOPED_TRACE(text_of_drive(drive));
-    const std::string key = std::string("key ") + text_of_drive(drive);
-    Client runner = client();
-    Client one = client({.drive = drive});
-    const Run running = runner.make_once(key).begin();
-    Once wanted = one.make_once(key);
-    std::atomic<int> closed{0};
-    for (int i = 0; i < 3; ++i) {
-      wanted.begin_async().start([&](const Run& run) {
-        if (run.error() == Errc::closed) ++closed;
-      });
-    }
-    one.poll();
-    one.close();
-    EXPECT_TRUE(driven_until(one, [&] { return closed == 3; }));
-    EXPECT_THROW(wanted.begin_async().start([](const Run&) {}), Error);
-  }
 }
 
 }  // namespace
