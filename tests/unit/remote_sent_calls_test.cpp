@@ -16,7 +16,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-struct Sent {
+struct SentRequest {
   Purpose why = Purpose::renew;
   Patience patience{};
   Instant asked{};
@@ -28,7 +28,7 @@ struct Sent {
   [[nodiscard]] Purpose purpose() const noexcept { return why; }
 };
 
-void let_go(Sent& /*call*/) noexcept {}
+void let_go(SentRequest& /*call*/) noexcept {}
 
 /// A clock that the test sets.
 class SetClock final : public Clock {
@@ -46,7 +46,7 @@ class RemoteSentCalls : public ::testing::Test {
  protected:
   /// A call leaves. @return whether the thread that polls must look earlier
   bool send(std::chrono::nanoseconds usual, Purpose why = Purpose::renew) {
-    Sent call{.why = why, .patience = {.usual = usual}};
+    SentRequest call{.why = why, .patience = {.usual = usual}};
     calls_.make_room();
     return calls_.add(call, clock_).is_due_earlier;
   }
@@ -68,7 +68,7 @@ class RemoteSentCalls : public ::testing::Test {
 
   static inline const Instant start{1h};
   SetClock clock_{start};
-  SentCalls<Sent> calls_{nullptr};
+  SentCalls<SentRequest> calls_{nullptr};
 };
 
 TEST_F(RemoteSentCalls, NothingIsLateIfNoCallIsUnderWay) {
