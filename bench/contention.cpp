@@ -39,7 +39,7 @@ Grants contend(int threads, const std::function<Baton(int)>& make,
     }));
   }
   ready.arrive_and_wait();
-  const std::int64_t began = now_ns();
+  const RateMeter meter;
   std::this_thread::sleep_for(length);
   stop.store(true);
   std::int64_t sum = 0;
@@ -51,9 +51,10 @@ Grants contend(int threads, const std::function<Baton(int)>& make,
     smallest = std::min(smallest, share);
     largest = std::max(largest, share);
   }
-  const double seconds = static_cast<double>(now_ns() - began) * 1e-9;
-  return {.per_second = static_cast<double>(sum) / seconds,
-          .evenness = static_cast<double>(smallest) / static_cast<double>(largest)};
+  const Rate rate = meter.rate_of(static_cast<double>(sum));
+  return {.per_second = rate.per_second,
+          .evenness = static_cast<double>(smallest) / static_cast<double>(largest),
+          .cpu_us = rate.cpu_us};
 }
 
 double cost_of_waiting(const Baton& holder, const std::vector<Baton>& waiters,

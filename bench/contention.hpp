@@ -14,6 +14,7 @@ namespace mortise::bench {
 struct Grants {
   double per_second = 0;
   double evenness = 0;  ///< the smallest share of a thread / the largest
+  double cpu_us = 0;    ///< microseconds of all threads of this process, for each grant
 };
 
 /// Has `threads` threads take and give the lock, with nothing in between.

@@ -10,8 +10,6 @@
 #include "handoff.hpp"
 #include "support/crowd.hpp"
 
-#include <malloc.h>
-
 #include <array>
 #include <atomic>
 #include <mutex>
@@ -186,13 +184,9 @@ std::vector<Lock> hold_many(Client& client, int count, const LockOptions& option
 double heap_of_a_held_lock(Mode /*mode*/) {
   constexpr int count = 100'000;
   Client client(url);
-  const auto in_use = [] {
-    const struct mallinfo2 info = ::mallinfo2();
-    return static_cast<double>(info.uordblks + info.hblkhd);
-  };
-  const double before = in_use();
+  const double before = heap_in_use();
   const std::vector<Lock> locks = hold_many(client, count, {});
-  const double used = in_use() - before;
+  const double used = heap_in_use() - before;
   return used / count;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "figure.hpp"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <cassert>
 #include <ctime>
@@ -20,6 +22,17 @@ double cpu_percent(std::chrono::milliseconds window) {
   std::this_thread::sleep_for(window);
   const double seconds = static_cast<double>(now_ns() - began) * 1e-9;
   return (cpu_time() - used).count() / seconds * 100;
+}
+
+double heap_in_use() noexcept {
+  const struct mallinfo2 info = ::mallinfo2();
+  return static_cast<double>(info.uordblks + info.hblkhd);
+}
+
+Rate RateMeter::rate_of(double operations) const {
+  const double cpu = (cpu_time() - used_).count();
+  const double seconds = static_cast<double>(now_ns() - began_) * 1e-9;
+  return {.per_second = operations / seconds, .cpu_us = cpu / operations * 1e6};
 }
 
 double median(std::vector<double> values) {

@@ -19,6 +19,25 @@ namespace mortise::bench {
 [[nodiscard]] std::chrono::duration<double> cpu_time() noexcept;
 /// @return the part of one CPU, in per cent, that this process uses in the next `window`.
 [[nodiscard]] double cpu_percent(std::chrono::milliseconds window);
+/// @return the bytes of the heap that this process has allocated and not freed.
+[[nodiscard]] double heap_in_use() noexcept;
+
+/// How much a program does, and the CPU time that it needs for that.
+struct Rate {
+  double per_second = 0;
+  double cpu_us = 0;  ///< microseconds of all threads of this process, for each operation
+};
+
+/// Measures a rate from its construction on.
+class RateMeter {
+ public:
+  /// @param operations how many were done since then
+  [[nodiscard]] Rate rate_of(double operations) const;
+
+ private:
+  std::int64_t began_ = now_ns();
+  std::chrono::duration<double> used_ = cpu_time();
+};
 
 /// @return the middle one; the mean of the two where their number is even. Not of an empty list.
 [[nodiscard]] double median(std::vector<double> values);

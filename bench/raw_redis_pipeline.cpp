@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "raw_redis_pipeline.hpp"
 
-#include "figure.hpp"
 #include "raw_redis_lock.hpp"
 
 #include <hiredis/hiredis.h>
@@ -93,7 +92,7 @@ class Pipeline {
     ::redisFreeCommand(bytes);
   }
 
-  /// A few kilobytes, which the socket takes at once.
+  /// Waits until the socket has taken all of it. The server reads on while its replies wait.
   void send() {
     const ssize_t sent = ::send(socket(), out_.data(), out_.size(), MSG_NOSIGNAL);
     if (sent != static_cast<ssize_t>(out_.size())) {
@@ -125,7 +124,7 @@ std::int64_t run_for(std::chrono::nanoseconds time, std::vector<std::unique_ptr<
 
 }  // namespace
 
-double pipelined_cycles(std::uint16_t port, int connections, int in_flight) {
+Rate pipelined_cycles(std::uint16_t port, int connections, int in_flight) {
   RawRedis redis(port);
   OwnScripts::load(redis);
   std::vector<std::unique_ptr<Pipeline>> all;
@@ -135,9 +134,8 @@ double pipelined_cycles(std::uint16_t port, int connections, int in_flight) {
     polled.push_back({.fd = all.back()->socket(), .events = POLLIN, .revents = 0});
   }
   run_for(warm_up, all, polled);
-  const std::int64_t began = now_ns();
-  const std::int64_t ended = run_for(length, all, polled);
-  return static_cast<double>(ended) / (static_cast<double>(now_ns() - began) * 1e-9);
+  const RateMeter meter;
+  return meter.rate_of(static_cast<double>(run_for(length, all, polled)));
 }
 
 }  // namespace mortise::bench

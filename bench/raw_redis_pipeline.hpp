@@ -3,11 +3,13 @@
 // connections, on each many cycles of distinct names under way at once.
 #pragma once
 
+#include "figure.hpp"
+
 #include <cstdint>
 
 namespace mortise::bench {
 
-/// @return cycles (lock and unlock) a second, counted over half a second
-[[nodiscard]] double pipelined_cycles(std::uint16_t port, int connections, int in_flight);
+/// @return the rate of cycles (lock and unlock), counted over half a second
+[[nodiscard]] Rate pipelined_cycles(std::uint16_t port, int connections, int in_flight);
 
 }  // namespace mortise::bench

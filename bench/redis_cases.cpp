@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The cases of the Redis backend. Each figure has a server of its own, fresh and empty.
 #include "case.hpp"
+#include "redis_async.hpp"
 #include "redis_contended.hpp"
 #include "redis_crowd.hpp"
 #include "redis_cycles.hpp"
@@ -147,6 +148,62 @@ void add_crowds(Cases& cases) {
   }
 }
 
+void add_async_throughput(Cases& cases, std::size_t coroutines) {
+  const std::string name = "redis/async_" + std::to_string(coroutines);
+  const auto cpu = [coroutines](Mode mode) { return async_cycles(mode, coroutines).cpu_us; };
+  Case rate{
+      .name = name,
+      .unit = "1/s",
+      .better = Better::higher,
+      .ours = [coroutines](Mode mode) { return async_cycles(mode, coroutines).per_second; },
+      .floor = raw_redis_throughput,
+  };
+  if (coroutines >= 800) rate.goal = 0.9;  // the floor has as many cycles under way
+  add(cases, {Mode::crossed}, rate);
+  add(cases, {Mode::crossed},
+      {.name = name + "_cpu", .unit = "us", .ours = cpu, .floor = raw_redis_cpu, .goal = 2.0});
+  add(cases, {Mode::crossed},
+      {.name = name + "_cpu_beside_threads",
+       .unit = "us",
+       .ours = cpu,
+       .floor = [](Mode mode) { return redis_threads_cpu(mode, 32); },
+       .goal = 0.5});
+}
+
+void add_async(Cases& cases) {
+  using enum Mode;
+  for (const std::size_t coroutines : {32U, 800U, 10'000U}) add_async_throughput(cases, coroutines);
+  const auto by_threads = [](Mode mode) { return async_cycles(mode, 800, Drive::threads); };
+  add(cases, {crossed},
+      {.name = "redis/async_800_drive_threads",
+       .unit = "1/s",
+       .better = Better::higher,
+       .ours = [by_threads](Mode mode) { return by_threads(mode).per_second; },
+       .floor = raw_redis_throughput});
+  add(cases, {crossed},
+      {.name = "redis/async_800_drive_threads_cpu",
+       .unit = "us",
+       .ours = [by_threads](Mode mode) { return by_threads(mode).cpu_us; },
+       .floor = raw_redis_cpu});
+  add(cases, {same},
+      {.name = "redis/pending_acquire",
+       .unit = "bytes",
+       .ours = memory_of_a_pending_acquire,
+       .goal = 1500});
+  add(cases, {same, crossed},
+      {.name = "redis/async_cycle",
+       .unit = "us",
+       .ours = redis_async_cycle,
+       .floor = redis_cycle,
+       .goal = 1.1});
+  add(cases, {same, crossed},
+      {.name = "redis/async_handoff",
+       .unit = "us",
+       .ours = redis_async_handoff,
+       .floor = redis_handoff,
+       .goal = 1.1});
+}
+
 void add_shapes(Cases& cases) {
   using enum Mode;
   add(cases, {same, crossed},
@@ -188,6 +245,7 @@ void add_redis_cases(Cases& cases) {
   add_contended(cases);
   add_resting(cases);
   add_crowds(cases);
+  add_async(cases);
 }
 
 }  // namespace mortise::bench

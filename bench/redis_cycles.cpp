@@ -49,16 +49,15 @@ double cycle_of(Client& client) {
   });
 }
 
-/// What threads with names of their own get through one client in a second.
-double throughput_of(const std::string& url, int threads) {
+/// @return the rate of threads with names of their own that share one client.
+Grants throughput_of(const std::string& url, int threads) {
   Client client(url);
   client.check(10s);
-  const Grants grants = contend(threads, [&](int thread) -> Baton {
+  return contend(threads, [&](int thread) -> Baton {
     const auto lock =
         std::make_shared<Lock>(client.make_lock(std::string(name) + std::to_string(thread)));
     return {.take = [lock] { lock->lock(); }, .give = [lock] { lock->unlock(); }};
   });
-  return grants.per_second;
 }
 
 void wait_until_queued(const Lock& lock) {
@@ -157,12 +156,17 @@ double cluster_cycle(Mode mode) {
 
 double redis_throughput(Mode mode, int threads) {
   const RedisServer server(mode);
-  return throughput_of(server.url(), threads);
+  return throughput_of(server.url(), threads).per_second;
+}
+
+double redis_threads_cpu(Mode mode, int threads) {
+  const RedisServer server(mode);
+  return throughput_of(server.url(), threads).cpu_us;
 }
 
 double cluster_throughput(Mode mode, int threads) {
   const RedisCluster cluster(mode);
-  return throughput_of(cluster.url(), threads);
+  return throughput_of(cluster.url(), threads).per_second;
 }
 
 double raw_cluster_throughput(Mode mode) {
@@ -172,7 +176,7 @@ double raw_cluster_throughput(Mode mode) {
   std::vector<std::unique_ptr<Process>> programs;
   for (std::size_t i = 0; i < masters; ++i) {
     programs.push_back(std::make_unique<Process>(
-        [&, i] { (*rates)[i] = pipelined_cycles(servers[i]->port(), 50, 16); }));
+        [&, i] { (*rates)[i] = pipelined_cycles(servers[i]->port(), 50, 16).per_second; }));
   }
   for (const auto& program : programs) program->wait();
   return std::accumulate(rates->begin(), rates->end(), 0.0);
@@ -180,7 +184,12 @@ double raw_cluster_throughput(Mode mode) {
 
 double raw_redis_throughput(Mode mode) {
   const RedisServer server(mode);
-  return pipelined_cycles(server.port(), 50, 16);
+  return pipelined_cycles(server.port(), 50, 16).per_second;
+}
+
+double raw_redis_cpu(Mode mode) {
+  const RedisServer server(mode);
+  return pipelined_cycles(server.port(), 1, 800).cpu_us;
 }
 
 double connection_each(Mode mode, int threads) {

@@ -7,8 +7,6 @@
 #include "raw_redis.hpp"
 #include "redis_server.hpp"
 
-#include <malloc.h>
-
 #include <cstdint>
 #include <optional>
 #include <stdexcept>
@@ -34,11 +32,6 @@ std::vector<Lock> hold_many(Client& client, const LockOptions& options) {
     locks.back().lock();
   }
   return locks;
-}
-
-double heap_in_use() {
-  const struct mallinfo2 info = ::mallinfo2();
-  return static_cast<double>(info.uordblks + info.hblkhd);
 }
 
 double memory_in_use(RawRedis& redis) { return std::stod(redis.info("memory", "used_memory")); }
