@@ -29,24 +29,10 @@ httplib::Server::Handler answer(Call call) {
   };
 }
 
-// A sender may repeat what failed with 503.
 void explain(const Request& request, Response& response, const std::exception_ptr& error) {
-  response.status = 503;
-  try {
-    std::rethrow_exception(error);
-  } catch (const shop::Refused& refused) {
-    response.status = refused.status;
-    response.body = refused.what();
-  } catch (const mortise::Error& failed) {
-    if (failed.code() == mortise::Errc::mismatch) response.status = 422;
-    if (failed.code() == mortise::Errc::misconfigured) response.status = 400;  // a name is too long
-    response.body = failed.what();
-  } catch (const std::logic_error&) {
-    response.status = 400;
-    response.body = "a parameter is not a positive number";
-  } catch (const std::exception& failed) {
-    response.body = failed.what();
-  }
+  const shop::Refused refused = shop::refusal_of(error);
+  response.status = refused.status;
+  response.body = refused.what();
   if (response.status < 500) return;
   std::clog << request.method + " " + request.path + ": " + response.body + "\n";
 }
@@ -59,9 +45,9 @@ int number(const Request& request, const char* name) {
 
 void add_orders(httplib::Server& server, shop::Shop& shop) {
   server.Post("/orders", answer([&](const Request& request) {
-                return shop.order(request.get_header_value("Idempotency-Key"),
-                                  request.get_param_value("item"), number(request, "quantity"),
-                                  number(request, "amount"));
+                return shop.order({request.get_header_value("Idempotency-Key"),
+                                   request.get_param_value("item"), number(request, "quantity"),
+                                   number(request, "amount")});
               }));
   server.Post(R"(/orders/(\d+)/ship)",
               answer([&](const Request& request) { return shop.ship(request.matches[1]); }));

@@ -33,11 +33,24 @@ mortise::ClientOptions counted(const std::shared_ptr<prometheus::Registry>& regi
               mortise::prometheus::observer(registry, {.labels = store(name), .group = group_of})};
 }
 
-void require(const auto& held) {
-  if (!held) throw Refused(503, held.error_text());
-}
-
 }  // namespace
+
+Refused refusal_of(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const Refused& refused) {
+    return refused;
+  } catch (const mortise::Error& failed) {
+    int status = 503;
+    if (failed.code() == mortise::Errc::mismatch) status = 422;
+    if (failed.code() == mortise::Errc::misconfigured) status = 400;  // a name is too long
+    return {status, failed.what()};
+  } catch (const std::logic_error&) {
+    return {400, "a parameter is not a positive number"};
+  } catch (const std::exception& failed) {
+    return {503, failed.what()};
+  }
+}
 
 Shop::Shop(Settings settings)
     : settings_(std::move(settings)),
@@ -62,61 +75,89 @@ std::string Shop::metrics() const {
   return prometheus::TextSerializer().Serialize(all);
 }
 
-std::string Shop::order(const std::string& key, const std::string& item, int quantity, int amount) {
-  if (key.empty()) throw Refused(400, "an order needs an Idempotency-Key");
-  const std::string what = item + "/" + std::to_string(quantity) + "/" + std::to_string(amount);
-  mortise::Once once = database_.make_once(
-      "order/" + key, {.fingerprint = what, .wait = 3s, .lease = lease, .stop = stop_.get_token()});
-  const mortise::Outcome outcome = once.run([&](mortise::Run& run) {
-    mortise::ReadWriteLock shelf =
-        database_.make_read_write_lock("stock/" + item, {.lease = lease});
-    const mortise::Guard writing(shelf.writer(), patience());
+std::string Shop::order(const Order& order) {
+  const mortise::Outcome outcome = key_of(order).run([&](mortise::Run& run) {
+    const mortise::Guard writing(shelf_of(order.item).writer(), patience());
     require(writing);
-    Transaction change(settings_.database);
-    mortise::postgres::guard(change.connection(), writing);
-    const Rows stock = change.run("SELECT quantity FROM stock WHERE item = $1", item);
-    if (stock.empty()) throw Refused(404, "no such item");
-    const int left = std::stoi(stock[0][0]) - quantity;
-    std::string id = "sold out";
-    if (left >= 0) {
-      change.run("UPDATE stock SET quantity = $2 WHERE item = $1", item, left);
-      id = change.run(
-          "INSERT INTO orders (key, item, quantity, run) VALUES ($1, $2, $3, $4) "
-          "RETURNING id",
-          key, item, quantity, run.number())[0][0];
-      change.run("INSERT INTO charges VALUES ($1, $2)", id, amount);
-    }
-    mortise::postgres::commit(change.connection(), run, id);  // the order and its outcome
+    sell(order, run, writing);
   });
+  return answer_of(outcome);
+}
+
+mortise::Once Shop::key_of(const Order& order) {
+  if (order.key.empty()) throw Refused(400, "an order needs an Idempotency-Key");
+  const std::string what =
+      order.item + "/" + std::to_string(order.quantity) + "/" + std::to_string(order.amount);
+  return database_.make_once(
+      "order/" + order.key,
+      {.fingerprint = what, .wait = 3s, .lease = lease, .stop = stop_.get_token()});
+}
+
+mortise::ReadWriteLock Shop::shelf_of(const std::string& item) {
+  return database_.make_read_write_lock("stock/" + item, {.lease = lease});
+}
+
+void Shop::sell(const Order& order, mortise::Run& run, const mortise::Guard& writing) {
+  Transaction change(settings_.database);
+  mortise::postgres::guard(change.connection(), writing);
+  const Rows stock = change.run("SELECT quantity FROM stock WHERE item = $1", order.item);
+  if (stock.empty()) throw Refused(404, "no such item");
+  const int left = std::stoi(stock[0][0]) - order.quantity;
+  std::string id = "sold out";
+  if (left >= 0) {
+    change.run("UPDATE stock SET quantity = $2 WHERE item = $1", order.item, left);
+    id = change.run(
+        "INSERT INTO orders (key, item, quantity, run) VALUES ($1, $2, $3, $4) RETURNING id",
+        order.key, order.item, order.quantity, run.number())[0][0];
+    change.run("INSERT INTO charges VALUES ($1, $2)", id, order.amount);
+  }
+  mortise::postgres::commit(change.connection(), run, id);
+}
+
+std::string Shop::answer_of(const mortise::Outcome& outcome) {
   if (!outcome) throw Refused(503, "not decided: ask again");
   if (outcome.result() == "sold out") throw Refused(409, outcome.result());
   return outcome.result();
 }
 
 std::string Shop::ship(const std::string& order) {
-  const mortise::Guard mine(redis_, "orders/" + order, patience(), {.lease = lease});
+  const mortise::Guard mine(lock_of(order), patience());
   require(mine);
+  if (is_shipped(order)) return "shipped before";
+  get_label(order);
+  note_shipment(order, mine.token());
+  return "shipped";
+}
+
+mortise::Lock Shop::lock_of(const std::string& order) {
+  return redis_.make_lock("orders/" + order, {.lease = lease});
+}
+
+bool Shop::is_shipped(const std::string& order) {
   const Rows state =
       Transaction(settings_.database).run("SELECT state FROM orders WHERE id = $1", order);
   if (state.empty()) throw Refused(404, "no such order");
-  if (state[0][0] == "shipped") return "shipped before";
-  get_label(order);
-  // This copy may have been stopped for longer than its lease. The next holder has a larger token.
+  return state[0][0] == "shipped";
+}
+
+// This copy may have been stopped for longer than its lease. The next holder has a larger token.
+void Shop::note_shipment(const std::string& order, mortise::Token token) {
   Transaction change(settings_.database);
   const Rows shipped = change.run(
       "UPDATE orders SET state = 'shipped', fence = $2 WHERE id = $1 AND fence <= $2 AND "
       "state = 'charged' RETURNING id",
-      order, mine.token());
+      order, token);
   if (shipped.empty()) throw Refused(503, "another copy has this order: ask again");
-  change.run("INSERT INTO shipments VALUES ($1, $2)", order, mine.token());
+  change.run("INSERT INTO shipments VALUES ($1, $2)", order, token);
   change.commit();
-  return "shipped";
+}
+
+mortise::Semaphore Shop::printers() {
+  return redis_.make_semaphore("partner", labels_at_a_time, {.lease = lease});
 }
 
 void Shop::get_label(const std::string& order) {
-  mortise::Semaphore printers =
-      redis_.make_semaphore("partner", labels_at_a_time, {.lease = lease});
-  const mortise::Permit permit = printers.acquire(patience());
+  const mortise::Permit permit = printers().acquire(patience());
   require(permit);
   httplib::Client partner("http://" + settings_.partner);
   partner.set_read_timeout(60s);
@@ -125,9 +166,12 @@ void Shop::get_label(const std::string& order) {
 }
 
 std::string Shop::stock(const std::string& item) {
-  mortise::ReadWriteLock shelf = database_.make_read_write_lock("stock/" + item, {.lease = lease});
-  const mortise::Guard reading(shelf.reader(), patience());
+  const mortise::Guard reading(shelf_of(item).reader(), patience());
   require(reading);
+  return count(item, reading);
+}
+
+std::string Shop::count(const std::string& item, const mortise::Guard& reading) {
   Transaction look(settings_.database);
   const Rows stock = look.run("SELECT quantity, initial FROM stock WHERE item = $1", item);
   if (stock.empty()) throw Refused(404, "no such item");

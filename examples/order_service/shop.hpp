@@ -7,6 +7,7 @@
 #include <prometheus/collectable.h>
 #include <prometheus/registry.h>
 
+#include <exception>
 #include <memory>
 #include <stdexcept>
 #include <stop_token>
@@ -18,6 +19,21 @@ namespace shop {
 struct Refused : std::runtime_error {
   Refused(int code, const std::string& why) : std::runtime_error(why), status(code) {}
   int status;
+};
+
+/// @return the answer to a request that failed with this exception. A sender may repeat a request
+/// that failed with 503.
+Refused refusal_of(const std::exception_ptr& error);
+/// @throws Refused if a guard or a permit holds nothing
+void require(const auto& held) {
+  if (!held) throw Refused(503, held.error_text());
+}
+
+struct Order {
+  std::string key;  ///< chosen by the sender, the same each time
+  std::string item;
+  int quantity;
+  int amount;
 };
 
 struct Settings {
@@ -44,8 +60,7 @@ class Shop {
   std::string metrics() const;
 
   /// Charges an order once, even if it is sent several times and to several copies.
-  /// @param key chosen by the sender, the same each time
-  std::string order(const std::string& key, const std::string& item, int quantity, int amount);
+  std::string order(const Order& order);
   /// Gets a label from the partner and ships the order, once.
   std::string ship(const std::string& order);
   /// @return how many of an item are left and how many were sold. The two always add up.
@@ -58,8 +73,24 @@ class Shop {
   /// Ends all waits, now and later: requests that wait are refused.
   void stop_waiting() { stop_.request_stop(); }
 
- private:
+  // The parts of `order()`, `ship()` and `stock()`, for a caller that waits without a thread: the
+  // locks, and the transactions under these locks. A transaction blocks its thread.
+
+  [[nodiscard]] const Settings& settings() const noexcept { return settings_; }
   [[nodiscard]] mortise::AcquireOptions patience() const;
+  mortise::Once key_of(const Order& order);
+  mortise::ReadWriteLock shelf_of(const std::string& item);
+  mortise::Lock lock_of(const std::string& order);
+  mortise::Semaphore printers();
+  /// Commits the order and the outcome of its key together.
+  void sell(const Order& order, mortise::Run& run, const mortise::Guard& writing);
+  /// @return the body of the answer to an order
+  static std::string answer_of(const mortise::Outcome& outcome);
+  bool is_shipped(const std::string& order);
+  void note_shipment(const std::string& order, mortise::Token token);
+  std::string count(const std::string& item, const mortise::Guard& reading);
+
+ private:
   void get_label(const std::string& order);
 
   Settings settings_;
