@@ -89,7 +89,7 @@ void LabelPartner::print_label(const std::string& order) {
 void ServiceCopies::start(std::size_t copy, const std::vector<std::string>& arguments) {
   Copy& its = copies_.at(copy);
   std::vector<std::string> words{"-c", R"(log=$0 && exec "$@" >>"$log" 2>&1)", log_file(copy),
-                                 MORTISE_ORDER_SERVICE};
+                                 program_};
   const std::size_t ports = words.size();
   words.insert(words.end(), 2, {});
   words.insert(words.end(), arguments.begin(), arguments.end());

@@ -18,6 +18,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace mortise::drill {
@@ -66,6 +67,9 @@ class ServiceCopies {
  public:
   static constexpr std::size_t count = 3;
 
+  /// @param program the path of the service
+  explicit ServiceCopies(std::string program) : program_(std::move(program)) {}
+
   /// @param arguments all but the ports. Returns when it answers. @throws std::runtime_error
   void start(std::size_t copy, const std::vector<std::string>& arguments);
   [[nodiscard]] model::Process& process(std::size_t copy) { return copies_.at(copy).process; }
@@ -86,6 +90,7 @@ class ServiceCopies {
   };
   [[nodiscard]] std::string log_file(std::size_t copy) const;
 
+  const std::string program_;
   model::TemporaryDirectory directory_;
   std::array<Copy, count> copies_;
 };

@@ -2,7 +2,8 @@
 // Goal: a service that is built on the locks keeps its books right while one copy is killed and
 // another one is stopped, and an operator sees which lock is stuck, who holds it, and who waits.
 // Method: three copies of examples/order_service under load; at the end the database is searched
-// for rows that contradict the books.
+// for rows that contradict the books. The service has two forms: a thread per request, and an event
+// loop of Boost.Asio.
 #include "drill/order_service.hpp"
 
 #include <mortise/postgres.hpp>
@@ -20,8 +21,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <future>
 #include <iostream>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <sstream>
@@ -78,7 +81,13 @@ bool has_line(const std::string& text, const std::vector<std::string>& parts) {
   return false;
 }
 
-class OrderService : public ::testing::Test {
+long threads_of(pid_t process) {
+  const std::filesystem::directory_iterator threads("/proc/" + std::to_string(process) + "/task");
+  return std::distance(begin(threads), end(threads));
+}
+
+/// The parameter is the program of the service.
+class OrderService : public ::testing::TestWithParam<const char*> {
  protected:
   using Asking = std::future<Answer>;
 
@@ -167,6 +176,16 @@ class OrderService : public ::testing::Test {
     }
   }
 
+  /// @return how many requests of a copy wait for a name, by the copy's metrics.
+  [[nodiscard]] int waiting_requests(std::size_t copy, const std::string& name) const {
+    std::istringstream lines(copies_.metrics(copy));
+    for (std::string line; std::getline(lines, line);) {
+      if (!has_line(line, {"mortise_waiting_threads{", "name=\"" + name + "\""})) continue;
+      return std::stoi(line.substr(line.rfind(' ')));
+    }
+    return 0;
+  }
+
   void expect_right_books(const OrderLoad& load) {
     PostgresTalk books = postgres_->talk();
     for (const auto& [invariant, contradicting] : invariants) {
@@ -195,10 +214,10 @@ class OrderService : public ::testing::Test {
   std::optional<test::RedisServer> redis_;
   std::optional<test::PostgresServer> postgres_;
   LabelPartner partner_;
-  ServiceCopies copies_;
+  ServiceCopies copies_{GetParam()};
 };
 
-TEST_F(OrderService, KeepsItsBooksWhileOneCopyIsKilledAndAnotherOneIsStopped) {
+TEST_P(OrderService, KeepsItsBooksWhileOneCopyIsKilledAndAnotherOneIsStopped) {
   const auto began = std::chrono::steady_clock::now();
   OrderLoad load(copies_, model::test_seed());
   ASSERT_TRUE(eventually([&] { return load.ordered().size() > 50; }, long_patience));
@@ -248,6 +267,34 @@ TEST_F(OrderService, KeepsItsBooksWhileOneCopyIsKilledAndAnotherOneIsStopped) {
   EXPECT_LE(partner_.most(), 3) << "labels at a time";
   expect_right_books(load);
 }
+
+INSTANTIATE_TEST_SUITE_P(Threads, OrderService, ::testing::Values(MORTISE_ORDER_SERVICE));
+
+#ifdef MORTISE_ORDER_SERVICE_ASIO
+INSTANTIATE_TEST_SUITE_P(Asio, OrderService, ::testing::Values(MORTISE_ORDER_SERVICE_ASIO));
+
+using AsioOrderService = OrderService;
+
+TEST_P(AsioOrderService, HasNoThreadForARequestThatWaits) {
+  constexpr int requests = 100;
+  const std::string order = copies_.post(0, "/orders", an_order, "one").body;
+  Asking holder = leave_at_the_partner(0, order);
+  std::vector<Asking> waiting;
+  for (int i = 0; i < requests; ++i) waiting.push_back(ask_to_ship(1, order));
+  long threads = 0;
+  // A request waits for 3 s, and its sender repeats it. So a few of them may be on the way.
+  EXPECT_TRUE(eventually([&] {
+    threads = threads_of(copies_.process(1).pid());
+    return waiting_requests(1, "orders/" + order) >= requests - 10;
+  }));
+  EXPECT_LT(threads, requests / 2);
+  partner_.answer(order);
+  EXPECT_EQ(holder.get().body, "shipped");
+  for (Asking& each : waiting) EXPECT_EQ(each.get().body, "shipped before");
+}
+
+INSTANTIATE_TEST_SUITE_P(Asio, AsioOrderService, ::testing::Values(MORTISE_ORDER_SERVICE_ASIO));
+#endif
 
 }  // namespace
 }  // namespace mortise::drill
