@@ -7,20 +7,13 @@
 #include <mortise/clock.hpp>
 
 #include "base/random_id.hpp"
+#include "remote/connect_limit.hpp"
 
-#include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 
 namespace mortise::remote {
-
-/// The limit for resolving a name, and for each step of a connection that ends with bytes of the
-/// server. So the client soon gives up a silent server, and gives a distant server enough time.
-inline constexpr std::chrono::seconds connect_time{2};
-/// For all steps of a connection. PostgreSQL with a password and TLS needs eight round trips.
-inline constexpr std::chrono::seconds longest_connect_time = 6 * connect_time;
 
 /// Any thread may want it, suspect it, mark it broken, and ask; those who poll ask without a mutex.
 /// What changes its state belongs to the reader's role, which one thread at a time has.
@@ -86,12 +79,10 @@ class Link {
   /// It goes on with another server, which has a time of its own.
   void next_server(Instant now) noexcept {
     since_ = now;
-    set_limit(now + connect_time);
+    set_limit(connect_limit(now, now));
   }
   /// The server has delivered something, and a further step follows.
-  void came_closer(Instant now) noexcept {
-    set_limit(std::min(now + connect_time, since_ + longest_connect_time));
-  }
+  void came_closer(Instant now) noexcept { set_limit(connect_limit(since_, now)); }
   /// It has come so far; not for `idle` and `up`.
   void enter(State state) noexcept { state_.store(state); }
   /// It is greeted. Of what use that is, is not known yet.

@@ -2,6 +2,7 @@
 #include "zookeeper/connect_course.hpp"
 
 #include "remote/backoff.hpp"
+#include "remote/connect_limit.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -11,10 +12,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// For one server: until it has accepted the session.
-constexpr milliseconds longest_connect{2'000};
-constexpr milliseconds lookup_time{2'000};
-
 }  // namespace
 
 Instant ConnectCourse::limit() const noexcept {
@@ -23,15 +20,22 @@ Instant ConnectCourse::limit() const noexcept {
 
 void ConnectCourse::look_up(Instant now) noexcept {
   state_ = State::looking_up;
-  limit_ = now + lookup_time;
+  limit_ = now + remote::connect_time;
 }
 
 void ConnectCourse::connect(Instant now) noexcept {
   state_ = State::connecting;
-  limit_ = now + std::min(longest_connect, timeout_ / 3);
   asked_ = now;
+  came_closer(now);
   is_answered_ = false;
   hides_seen_ = session_.is_turned_away && now - session_.down_since >= timeout_;
+}
+
+// The C client gives a server up two thirds of the session after it began to connect.
+void ConnectCourse::came_closer(Instant now) noexcept {
+  const Instant end = remote::connect_limit(
+      asked_, now, std::min<std::chrono::nanoseconds>(remote::connect_time, timeout_ / 3));
+  limit_ = std::min(end, asked_ + timeout_ * 2 / 3);
 }
 
 void ConnectCourse::wait(Instant until) noexcept {

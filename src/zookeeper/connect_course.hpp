@@ -36,6 +36,8 @@ class ConnectCourse {
   /// @param servers how many there are
   void found(std::size_t servers) noexcept { servers_ = servers; }
   void connect(Instant now) noexcept;
+  /// The server that it connects to has delivered something.
+  void came_closer(Instant now) noexcept;
   /// Nothing is tried until then.
   void wait(Instant until) noexcept;
   /// Waits less, for a new caller: see `remote::pause_of_new_request()`.

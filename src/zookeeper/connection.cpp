@@ -95,6 +95,7 @@ void Connection::process(short events, Instant now) {
   if (state == State::looking_up) return find(now);
   if (state != State::connecting && state != State::up) return;
   handle_->process(events);
+  if (handle_->take_progress() && state == State::connecting) course_.came_closer(now);
   look(now);
 }
 

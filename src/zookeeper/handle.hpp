@@ -71,6 +71,8 @@ class Handle {
   Prepared prepare(Instant now);
   /// Handles what the socket is ready for.
   void process(short events);
+  /// See `Socket::take_progress()`.
+  [[nodiscard]] bool take_progress() noexcept { return wire_.take_progress(); }
   /// Sends what was asked for.
   void flush() noexcept { wire_.flush(); }
   /// See `Wire::hide_seen()`.

@@ -15,7 +15,9 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 
-/// At that time: "no A" = A refuses, "up A" = A is connected, "" = nothing but the time.
+/// At that time: "no A" = A refuses, "up A" = A is connected, "so far A" = A has delivered
+/// something,
+/// "" = nothing but the time.
 struct Event {
   milliseconds at;
   std::string what;
@@ -48,6 +50,7 @@ void play(std::size_t addresses, const std::vector<Event>& events) {
       const auto address = static_cast<std::size_t>(event.what.back() - 'A');
       if (event.what.starts_with("no")) race.refused(address, now);
       if (event.what.starts_with("up")) race.connected(address);
+      if (event.what.starts_with("so far")) race.came_closer(address, now);
     }
     EXPECT_EQ(act(race, begin, now), event.does) << event.at.count() << " ms: " << event.what;
   }
@@ -56,6 +59,27 @@ void play(std::size_t addresses, const std::vector<Event>& events) {
 TEST(AddressRace, OneAddressHasItsTime) {
   play(1, {{0ms, "", "open A wait 2000"}, {1999ms, "", "wait 2000"}, {2000ms, "", "late A lost"}});
   play(1, {{0ms, "", "open A wait 2000"}, {10ms, "no A", "lost"}});
+}
+
+// A round trip of 1.3 s: TCP, two round trips of TLS 1.2, and then silence.
+TEST(AddressRace, EachStepThatTheServerAnswersHasTheWholeTime) {
+  play(1, {{0ms, "", "open A wait 2000"},
+           {1300ms, "so far A", "wait 3300"},
+           {2600ms, "so far A", "wait 4600"},
+           {4600ms, "", "late A lost"}});
+}
+
+TEST(AddressRace, AByteNowAndThenCostsSixSteps) {
+  play(2, {{0ms, "", "open A wait 250"},
+           {250ms, "", "open B wait 2000"},
+           {1900ms, "so far A", "wait 2250"},
+           {2250ms, "", "late B wait 3900"},
+           {3800ms, "so far A", "wait 5800"},
+           {5700ms, "so far A", "wait 7700"},
+           {7600ms, "so far A", "wait 9600"},
+           {9500ms, "so far A", "wait 11500"},
+           {11400ms, "so far A", "wait 12000"},
+           {12000ms, "", "late A lost"}});
 }
 
 TEST(AddressRace, TheNextOneStartsAfterAQuarterOfASecond) {

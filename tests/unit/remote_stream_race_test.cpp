@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string_view>
 #include <vector>
 
 namespace mortise::remote {
@@ -106,6 +107,31 @@ TEST(StreamRace, DeadAndRefusingAddressesFailInTheTimeOfOne) {
   EXPECT_EQ(race.failure().code, Errc::unavailable);
   EXPECT_NE(race.failure().text, "");
   EXPECT_EQ(race.descriptor(), -1);
+}
+
+// Each piece of the handshake takes 1.9 s. The time of the race does not depend on the clock.
+TEST(StreamRace, EachPieceOfATlsHandshakeHasTheWholeTime) {
+  const Tls tls({.verify = false}, "test");
+  const Listener server;
+  StreamRace race(&tls, 2s);
+  Instant now{100s};
+  race.start({server.endpoint()}, "any");
+  ASSERT_EQ(race.advance(now), StreamRace::Status::again);
+  const base::UniqueFd peer = server.accept();
+  ASSERT_TRUE(wait_for(race.descriptor(), POLLOUT));
+  ASSERT_EQ(race.advance(now), StreamRace::Status::again);
+  // The header of a record, and the beginning of the record.
+  for (const char byte : std::string_view("\x16\x03\x03\x01", 4)) {
+    ASSERT_EQ(::send(peer.get(), &byte, 1, MSG_NOSIGNAL), 1);
+    ASSERT_TRUE(wait_for(race.descriptor(), POLLIN));
+    now += 1900ms;
+    ASSERT_EQ(race.advance(now), StreamRace::Status::again);
+    EXPECT_EQ(race.due(), now + 2s);
+  }
+  EXPECT_EQ(race.advance(now + 1999ms), StreamRace::Status::again) << "it is silent";
+  EXPECT_EQ(race.due(), now + 2s) << "silence is not an answer";
+  EXPECT_EQ(race.advance(now + 2s), StreamRace::Status::failed);
+  EXPECT_EQ(race.failure().text, no_handshake);
 }
 
 TEST(StreamRace, OneThatIsConnectedAlreadyNeedsNoAddress) {

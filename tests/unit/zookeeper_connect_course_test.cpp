@@ -51,6 +51,27 @@ TEST_F(ZooKeeperConnectCourse, EachStateHasItsTime) {
   EXPECT_EQ(course_.limit(), never);
 }
 
+// A round trip of 1.3 s: TCP, TLS, and the greeting.
+TEST_F(ZooKeeperConnectCourse, EachStepThatTheServerAnswersHasAThirdOfTheSession) {
+  course_.connect(at(0ms));
+  EXPECT_EQ(course_.limit(), at(2s));
+  course_.came_closer(at(1'300ms));
+  EXPECT_EQ(course_.limit(), at(3'300ms));
+  course_.came_closer(at(2'600ms));
+  EXPECT_EQ(course_.limit(), at(4'600ms));
+  course_.came_closer(at(4'500ms));
+  EXPECT_EQ(course_.limit(), at(6s)) << "two thirds of the session of 9 s";
+  course_.connect(at(7s));
+  EXPECT_EQ(course_.limit(), at(9s)) << "another server has a time of its own";
+}
+
+TEST_F(ZooKeeperConnectCourse, AByteNowAndThenCostsTwelveSeconds) {
+  ConnectCourse course{60s, 7};
+  course.connect(at(0ms));
+  for (int i = 1; i <= 11; ++i) course.came_closer(at(i * 1s));
+  EXPECT_EQ(course.limit(), at(12s));
+}
+
 TEST_F(ZooKeeperConnectCourse, TriesEachServerBeforeItPauses) {
   course_.found(3);
   for (int round = 1; round <= 2; ++round) {

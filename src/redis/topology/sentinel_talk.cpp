@@ -98,7 +98,7 @@ void SentinelTalk::come_closer(Instant now) {
   }
   if (step != Approaching::arrived) return;
   stream_ = approach_.take();
-  until_ = approach_.since() + sentinel_time;
+  until_ = remote::connect_limit(approach_.since(), now, sentinel_time);
   say();
 }
 

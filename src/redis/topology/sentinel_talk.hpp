@@ -22,8 +22,8 @@
 
 namespace mortise::redis {
 
-/// For one address of one sentinel: three of them take less than a connection to a server may. Its
-/// name is looked up before that, which may take as long as that of a server.
+/// For each step of one address of one sentinel: three silent ones take less than a connection to a
+/// server may. Its name is looked up before that, which may take as long as that of a server.
 inline constexpr std::chrono::milliseconds sentinel_time{400};
 
 /// What a sentinel answered: where the master is, or why that is not known.

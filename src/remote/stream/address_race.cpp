@@ -3,6 +3,8 @@
 // and an address that refused comes last.
 #include "remote/stream/address_race.hpp"
 
+#include "remote/connect_limit.hpp"
+
 #include <algorithm>
 #include <numeric>
 
@@ -20,7 +22,7 @@ void AddressRace::start(std::size_t addresses) {
 
 AddressRace::Step AddressRace::step(Instant now) {
   const auto late = std::find_if(running_.begin(), running_.end(),
-                                 [&](const Timed& each) { return each.at + each_ <= now; });
+                                 [&](const Running& each) { return each.limit <= now; });
   if (late != running_.end()) {
     const std::size_t address = late->address;
     running_.erase(late);
@@ -33,7 +35,7 @@ AddressRace::Step AddressRace::step(Instant now) {
     return open(address, now);
   }
   if (running_.empty()) return {Act::lost};
-  if (!refused_.empty() && refused_.front().at <= now) {
+  if (!refused_.empty() && refused_.front().again <= now) {
     const std::size_t address = refused_.front().address;
     refused_.erase(refused_.begin());
     return open(address, now);
@@ -42,17 +44,27 @@ AddressRace::Step AddressRace::step(Instant now) {
 }
 
 AddressRace::Step AddressRace::open(std::size_t address, Instant now) {
-  running_.push_back({address, now});
+  running_.push_back({address, now, connect_limit(now, now, step_)});
   return {Act::open, address};
 }
 
-Instant AddressRace::remove(std::size_t address) {
+AddressRace::Running* AddressRace::find(std::size_t address) noexcept {
   const auto found = std::find_if(running_.begin(), running_.end(),
-                                  [&](const Timed& each) { return each.address == address; });
-  if (found == running_.end()) return Instant{};
-  const Instant since = found->at;
-  running_.erase(found);
+                                  [&](const Running& each) { return each.address == address; });
+  return found == running_.end() ? nullptr : &*found;
+}
+
+Instant AddressRace::remove(std::size_t address) {
+  const Running* const found = find(address);
+  if (found == nullptr) return Instant{};
+  const Instant since = found->since;
+  running_.erase(running_.begin() + (found - running_.data()));
   return since;
+}
+
+void AddressRace::came_closer(std::size_t address, Instant now) noexcept {
+  Running* const running = find(address);
+  if (running != nullptr) running->limit = connect_limit(running->since, now, step_);
 }
 
 void AddressRace::refused(std::size_t address, Instant now) {
@@ -63,8 +75,8 @@ void AddressRace::refused(std::size_t address, Instant now) {
 
 Instant AddressRace::connected(std::size_t address) {
   const Instant since = remove(address);
-  for (const Timed& each : running_) untried_.push_back(each.address);
-  for (const Timed& each : refused_) untried_.push_back(each.address);
+  for (const Running& each : running_) untried_.push_back(each.address);
+  for (const Refused& each : refused_) untried_.push_back(each.address);
   running_.clear();
   refused_.clear();
   return since;
@@ -72,9 +84,9 @@ Instant AddressRace::connected(std::size_t address) {
 
 Instant AddressRace::due() const noexcept {
   Instant due = never;
-  for (const Timed& each : running_) due = std::min(due, each.at + each_);
+  for (const Running& each : running_) due = std::min(due, each.limit);
   if (!untried_.empty()) due = std::min(due, next_);
-  if (!refused_.empty()) due = std::min(due, refused_.front().at);
+  if (!refused_.empty()) due = std::min(due, refused_.front().again);
   return due;
 }
 

@@ -19,8 +19,8 @@ class AddressRace {
   /// For how long an address is tried alone before the next one is tried as well.
   static constexpr std::chrono::milliseconds head_start{250};
 
-  /// @param each how long one address is tried
-  explicit AddressRace(std::chrono::nanoseconds each) noexcept : each_(each) {}
+  /// @param step the time of one address for each step; see `connect_limit()`
+  explicit AddressRace(std::chrono::nanoseconds step) noexcept : step_(step) {}
 
   void start(std::size_t addresses);
   enum class Act {
@@ -35,6 +35,8 @@ class AddressRace {
   };
   /// @return what to do now. After a step other than `wait` and `lost` ask again.
   [[nodiscard]] Step step(Instant now);
+  /// Its server has delivered something, and a further step follows.
+  void came_closer(std::size_t address, Instant now) noexcept;
   /// It cannot be connected to. It is tried again later if another address still hangs: a server
   /// that restarts refuses connections for a moment, and must not lose to a dead address.
   void refused(std::size_t address, Instant now);
@@ -48,19 +50,25 @@ class AddressRace {
   [[nodiscard]] Instant due() const noexcept;
 
  private:
-  struct Timed {
+  struct Running {
     std::size_t address = 0;
-    Instant at{};
+    Instant since{};
+    Instant limit{};
+  };
+  struct Refused {
+    std::size_t address = 0;
+    Instant again{};
   };
   [[nodiscard]] Step open(std::size_t address, Instant now);
+  [[nodiscard]] Running* find(std::size_t address) noexcept;
   Instant remove(std::size_t address);
 
-  const std::chrono::nanoseconds each_;
+  const std::chrono::nanoseconds step_;
   // `start()` has room for all addresses in each, so that nothing fails for want of memory later.
   std::vector<std::size_t> untried_;
-  std::vector<Timed> running_;  // and since when; the newest last
-  std::vector<Timed> refused_;  // and when to try again
-  Instant next_{};              // when the next untried one may join those that run
+  std::vector<Running> running_;  // the newest last
+  std::vector<Refused> refused_;
+  Instant next_{};  // when the next untried one may join those that run
 };
 
 }  // namespace mortise::remote

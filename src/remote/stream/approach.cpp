@@ -9,10 +9,10 @@ namespace mortise::remote {
 
 Approach::Approach(const Tls* tls, const std::shared_ptr<const Connector>& connector,
                    base::Address address, std::atomic<int>& descriptor,
-                   std::chrono::nanoseconds each)
+                   std::chrono::nanoseconds step)
     : tls_(tls),
       address_(std::move(address)),
-      race_(tls, each),
+      race_(tls, step),
       descriptor_(descriptor),
       interest_(POLLIN) {
   if (connector) dialer_.emplace(connector, address_);

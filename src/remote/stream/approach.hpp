@@ -37,9 +37,9 @@ class Approach {
   /// @param tls, descriptor outlive it; tls may be null
   /// @param connector makes the connections; null = the library makes them
   /// @param descriptor the descriptor to poll, for every thread
-  /// @param each how long one address is tried
+  /// @param step the time of one address for each step; see `connect_limit()`
   Approach(const Tls* tls, const std::shared_ptr<const Connector>& connector, base::Address address,
-           std::atomic<int>& descriptor, std::chrono::nanoseconds each = connect_time);
+           std::atomic<int>& descriptor, std::chrono::nanoseconds step = connect_time);
 
   void start();
   /// The same, to another address from now on.

@@ -37,6 +37,7 @@ class SocketStream final : public Stream {
   [[nodiscard]] int descriptor() const noexcept override { return socket_.get(); }
   [[nodiscard]] Status advance() override;
   [[nodiscard]] short interest() const noexcept override;
+  [[nodiscard]] bool take_progress() noexcept override { return std::exchange(progress_, false); }
   [[nodiscard]] Moved read(std::span<char> into) override;
   [[nodiscard]] Moved read_soon(std::span<char> into) override;
   [[nodiscard]] Moved write(std::span<const char> from) override;
@@ -61,6 +62,7 @@ class SocketStream final : public Stream {
   const Endpoint endpoint_;
   base::UniqueFd socket_;
   std::atomic<bool> connected_{false};
+  bool progress_ = false;
   std::atomic<Trouble> trouble_{};  // of the last call; the reader and the writer both tell
 };
 
@@ -100,6 +102,7 @@ Stream::Status SocketStream::advance() {
   if (error == 0 && met_itself()) error = ECONNREFUSED;
   if (error != 0) return trouble(Step::connecting, error);
   let_reads_sleep();
+  progress_ = true;
   connected_.store(true, std::memory_order_relaxed);
   return Status::done;
 }

@@ -57,6 +57,7 @@ std::optional<StreamRace::Status> StreamRace::look_at_each(Instant now) {
     Running& each = running_[i];
     const Stream::Status status = each.stream->advance();
     if (status == Stream::Status::again) {
+      if (each.stream->take_progress()) race_.came_closer(each.address, now);
       ++i;
       continue;
     }

@@ -22,8 +22,8 @@ namespace mortise::remote {
 class StreamRace {
  public:
   /// @param tls outlives it; null = not encrypted
-  /// @param each how long one address is tried
-  StreamRace(const Tls* tls, std::chrono::nanoseconds each) : tls_(tls), race_(each) {}
+  /// @param step the time of one address for each step; see `connect_limit()`
+  StreamRace(const Tls* tls, std::chrono::nanoseconds step) : tls_(tls), race_(step) {}
 
   /// @param endpoints at least one
   /// @param host what a certificate has to be for

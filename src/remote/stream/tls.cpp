@@ -50,6 +50,7 @@ struct Transport {
   std::unique_ptr<Stream> plain;
   Stream::Status status = Stream::Status::done;  ///< of the last call
   bool heard = false;                            ///< anything of the server
+  bool progress = false;                         ///< ... since this was asked last
   bool plain_text = false;                       ///< ... which began with text
 };
 
@@ -59,6 +60,7 @@ int bio_read(BIO* bio, char* into, std::size_t size, std::size_t* bytes) {
   Transport& transport = transport_of(bio);
   const Stream::Moved moved = transport.plain->read({into, size});
   transport.status = moved.status;
+  if (moved.bytes > 0) transport.progress = true;
   if (moved.bytes > 0 && !transport.heard) {
     transport.heard = true;
     // The first byte of TLS says which record it is, and none of them is a visible character.
@@ -134,6 +136,10 @@ class TlsStream final : public Stream {
   [[nodiscard]] bool shakes_hands() const noexcept override {
     const std::lock_guard lock(mutex_);
     return connected_ && !encrypted_ && !ended_;
+  }
+  [[nodiscard]] bool take_progress() noexcept override {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(transport_.progress, false);
   }
   [[nodiscard]] Moved read(std::span<char> into) override;
   [[nodiscard]] Moved write(std::span<const char> from) override;
@@ -243,7 +249,7 @@ Stream::Status TlsStream::advance() {
     want(transport_.plain->interest());
     if (status == Status::again) return status;
     if (status != Status::done) return give_up(status, transport_.plain->failure());
-    connected_ = true;
+    connected_ = transport_.progress = true;
   }
   prepare_call();
   const int result = ::SSL_do_handshake(ssl_.get());
