@@ -289,6 +289,8 @@ class MORTISE_API Client {
   [[nodiscard]] bool is_closed() const noexcept;
 
  private:
+  friend class Guards;
+
   template <class Body>
   static auto call_with(Guard guard, Body&& body) {
     if constexpr (std::is_invocable_v<Body, Guard&>) {

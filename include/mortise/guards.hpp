@@ -8,6 +8,7 @@
 #include <mortise/lock.hpp>
 #include <mortise/mode.hpp>
 #include <mortise/options.hpp>
+#include <mortise/pending.hpp>
 #include <mortise/store_id.hpp>
 #include <mortise/token.hpp>
 
@@ -29,6 +30,8 @@
 namespace mortise {
 
 namespace runtime {
+class AcquireAllCall;
+class PendingAcquireAll;
 /// One of the holds of a `Guards` object.
 struct HeldSlot {
   std::shared_ptr<Slot> slot;
@@ -121,7 +124,8 @@ class MORTISE_API Guards {
   Guards& operator=(Guards&& other) noexcept;
   Guards(const Guards&) = delete;
   Guards& operator=(const Guards&) = delete;
-  /// Unlocks all holds, as `unlock()` does.
+  /// Unlocks all holds, as `unlock()` does. The destructor of an object from `lock_all_async()`
+  /// sends the requests and does not wait. The client repeats a request without an answer.
   ~Guards();
 
   /// @return true if the object took all locks and has not unlocked them. After a loss, the result
@@ -163,6 +167,7 @@ class MORTISE_API Guards {
   [[nodiscard]] const std::optional<Holder>& holder() const noexcept { return holder_; }
 
  private:
+  friend class runtime::PendingAcquireAll;
   friend MORTISE_API Guards lock_all(const LockList& locks, const AcquireOptions& options);
   friend MORTISE_API Guards lock_all(const LockList& locks, const AcquireOptions& options,
                                      std::error_code& ec);
@@ -171,11 +176,29 @@ class MORTISE_API Guards {
   friend MORTISE_API Guards lock_all(Client& client, const NameList& names,
                                      const AcquireOptions& options, const LockOptions& lock,
                                      std::error_code& ec);
+  friend MORTISE_API Pending<Guards> lock_all_async(const LockList& locks,
+                                                    const AcquireOptions& options);
+  friend MORTISE_API Pending<Guards> lock_all_async(Client& client, const NameList& names,
+                                                    const AcquireOptions& options,
+                                                    const LockOptions& lock);
+
+  /// The end of an asynchronous call.
+  Guards(runtime::AcquireAllCall& call, Owner owner, const Failure& failure) noexcept;
+  /// @param client carries the call out; null: the client of the first lock
+  static Pending<Guards> pending(const LockList& locks, const AcquireOptions& options,
+                                 Client* client);
+  static Pending<Guards> pending(Client& client, const NameList& names,
+                                 const AcquireOptions& options, const LockOptions& lock);
+
   void take(const LockList& locks, const AcquireOptions& options);
   void take(Client& client, const NameList& names, const AcquireOptions& options,
             const LockOptions& lock);
+  void learn_from(runtime::AcquireAllCall& call);
+  void receive(runtime::AcquireAllCall& call) noexcept;
+  Released leave(bool waits) noexcept;
 
   bool holds_ = false;
+  bool waits_ = true;  // for the answers of the store, in the destructor
   std::vector<runtime::HeldSlot> slots_;
   Owner owner_;
   Failure failure_;
@@ -237,6 +260,62 @@ class MORTISE_API Guards {
 [[nodiscard]] inline Guards lock_all(Client& client, const NameList& names,
                                      const AcquireOptions& options, std::error_code& ec) {
   return lock_all(client, names, options, {}, ec);
+}
+
+/// Takes all of the locks, or none, without a thread that waits: see `Pending`. As `lock_all()`,
+/// with these differences:
+/// - The owner is never a thread. If `options.owner` is empty, the call has a new owner, which the
+///   result keeps. If the owner holds one of the locks, the call re-enters it.
+/// - The client of the first lock in the list carries the call out, and runs the handler. If that
+///   client is closed, the call ends with `closed`. Poll each client of `Drive::program` until the
+///   call ends.
+/// - The destructor of the result does not wait for the store. Locks that the call gives back are
+///   unlocked in the same way.
+/// - An observer learns of each name once: `waits` when the call starts, and the rest when it ends.
+///   The observer does not learn of holds that the call takes and gives back in between.
+///
+/// @param locks the locks, as `{from, to}` or as a range. The locks need not outlive this function
+/// @param options as for `lock_all()`
+/// @return the call, which has not begun yet. After contention, its result is empty
+/// @errors `misconfigured` (the owner is a thread, or the list is empty), `unsupported` (the
+/// waiters of `file:` need threads), thrown as `Error`; in the result as `lock_all()`
+[[nodiscard]] MORTISE_API Pending<Guards> lock_all_async(const LockList& locks,
+                                                         const AcquireOptions& options);
+/// As above, without a time limit.
+[[nodiscard]] inline Pending<Guards> lock_all_async(const LockList& locks) {
+  return lock_all_async(locks, AcquireOptions());
+}
+/// As above, within a time limit: `lock_all_async({from, to}, 2s)`.
+template <Wait Time>
+[[nodiscard]] Pending<Guards> lock_all_async(const LockList& locks, const Time& wait) {
+  return lock_all_async(locks, AcquireOptions{.wait = wait_of(wait)});
+}
+
+/// Takes the locks of several names of one client, or none, without a thread that waits:
+/// `lock_all_async(client, {"accounts/1", "accounts/2"}, 2s)`. The list may be empty.
+///
+/// @param client the client that makes the locks, and carries the call out
+/// @param names as for `Client::make_lock()`
+/// @param options as above
+/// @param lock as for `Client::make_lock()`, the same for each lock
+/// @return as above
+/// @errors as `Client::make_lock()`, and as above
+[[nodiscard]] MORTISE_API Pending<Guards> lock_all_async(Client& client, const NameList& names,
+                                                         const AcquireOptions& options,
+                                                         const LockOptions& lock);
+[[nodiscard]] inline Pending<Guards> lock_all_async(Client& client, const NameList& names,
+                                                    const AcquireOptions& options) {
+  return lock_all_async(client, names, options, LockOptions());
+}
+/// As above, without a time limit.
+[[nodiscard]] inline Pending<Guards> lock_all_async(Client& client, const NameList& names) {
+  return lock_all_async(client, names, AcquireOptions());
+}
+/// As above, within a time limit.
+template <Wait Time>
+[[nodiscard]] Pending<Guards> lock_all_async(Client& client, const NameList& names,
+                                             const Time& wait) {
+  return lock_all_async(client, names, AcquireOptions{.wait = wait_of(wait)});
 }
 
 /// Does not compile. Put the locks into one list.

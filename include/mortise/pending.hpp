@@ -19,6 +19,7 @@ namespace mortise {
 class Client;
 class Executor;
 class Guard;
+class Guards;
 class Lock;
 class Once;
 class Run;
@@ -130,7 +131,8 @@ struct Closed {};
 /// the `Lock` in a statement of its own, `Lock lock = client.make_lock(name, {.lease = 5s});`, and
 /// then write `co_await lock.acquire_async(2s)`.
 ///
-/// @tparam Result `Guard`, `Permit`, `Run`, `Outcome`, `Released`, `bool`, `Failure` or `Closed`
+/// @tparam Result `Guard`, `Guards`, `Permit`, `Run`, `Outcome`, `Released`, `bool`, `Failure` or
+/// `Closed`
 /// @thread_safety One thread at a time.
 template <class Result>
 class [[nodiscard]] Pending {
@@ -219,6 +221,7 @@ class [[nodiscard]] Pending {
  private:
   friend class Client;
   friend class Guard;
+  friend class Guards;
   friend class Lock;
   friend class Once;
   friend class Run;

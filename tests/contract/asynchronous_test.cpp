@@ -2,13 +2,11 @@
 // Goal: calls without a thread keep what blocking calls promise (S1, S7, S9, L2), whatever drives
 // the client, and whatever becomes of their handlers and coroutines. Method: coroutines and
 // handlers on a client with threads, and on one that the test drives.
-#include "support/contract_suites.hpp"
-#include "support/detached.hpp"
+#include "support/contract_async.hpp"
 
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -19,14 +17,6 @@
 
 namespace mortise::contract {
 namespace {
-
-using test::Detached;
-using test::driven_until;
-using test::Owned;
-
-constexpr Drive each_drive[] = {Drive::threads, Drive::program};
-
-const char* text_of_drive(Drive drive) { return drive == Drive::threads ? "threads" : "program"; }
 
 /// Counted by the coroutines of one client. One thread at a time runs them.
 struct Takers {
@@ -169,27 +159,6 @@ MORTISE_TEST(Asynchronous, ADestroyedCoroutineLeavesNothing, Quality::leases) {
     EXPECT_FALSE(ran);
   }
 }
-
-/// Keeps completions, so that a test chooses what becomes of them.
-class Shelf final : public Executor {
- public:
-  void post(Completion completion) override {
-    const std::lock_guard lock(mutex_);
-    kept_.push_back(std::move(completion));
-  }
-  [[nodiscard]] std::size_t size() {
-    const std::lock_guard lock(mutex_);
-    return kept_.size();
-  }
-  std::vector<Completion> take() {
-    const std::lock_guard lock(mutex_);
-    return std::exchange(kept_, {});
-  }
-
- private:
-  std::mutex mutex_;
-  std::vector<Completion> kept_;
-};
 
 MORTISE_TEST(Asynchronous, AnExecutorThatDropsAGrantFreesTheName, Quality::leases) {
   for (const Drive drive : each_drive) {

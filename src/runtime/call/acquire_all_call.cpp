@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Several calls of lock() are advanced in turns, each until it would sleep; then the thread sleeps
-// for one of them.
+// Each phase of the call: which names are asked for, and what their answers come to.
 #include "runtime/call/acquire_all_call.hpp"
 
-#include "base/one_by_one.hpp"
+#include <mortise/observer.hpp>
+
 #include "base/printable.hpp"
 #include "core/figures.hpp"
-#include "runtime/call/gathered.hpp"
-#include "runtime/call/release_all.hpp"
-#include "runtime/call/sleep_turns.hpp"
 #include "runtime/hold/hold_query.hpp"
 #include "runtime/hold/slot.hpp"
 
@@ -19,18 +16,6 @@ namespace mortise::runtime {
 namespace {
 
 using Fate = core::AcquireAll::Fate;
-using Wanted = AcquireAllCall::Wanted;
-
-/// By the names, which everybody calls alike, and so are the stores; what then is left is alike
-/// only in this process, of two clients of one store.
-bool comes_before(const Wanted& one, const Wanted& other) {
-  if (const int order = one.slot->name().compare(other.slot->name()); order != 0) return order < 0;
-  ClientState* const first = &one.slot->client();
-  ClientState* const second = &other.slot->client();
-  if (first == second) return false;
-  const int order = first->store_id().words.compare(second->store_id().words);
-  return order != 0 ? order < 0 : std::less<>()(first, second);
-}
 
 Fate fate_of(const Failure& failure) noexcept {
   if (!failure) return Fate::held;
@@ -48,117 +33,124 @@ Failure told_by_name(const std::string& bytes, Failure failure) {
   return failure;
 }
 
+/// @return what cannot be had together, or null.
+WantedPart* in_two_modes(std::vector<WantedPart>& parts) noexcept {
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    const bool agrees = parts[i].wanted.terms->mode == parts[i - 1].wanted.terms->mode;
+    if (parts[i].again && !agrees) return &parts[i];
+  }
+  return nullptr;
+}
+
+Event event_of(const WantedPart& part, Instant at) noexcept {
+  return {.name = part.wanted.slot->name(),
+          .label = part.wanted.terms->label,
+          .took = at - part.began,
+          .mode = part.wanted.terms->mode};
+}
+
+void tell_contended(const WantedPart& part) noexcept {
+  ClientState& client = part.wanted.slot->client();
+  if (client.observer() != nullptr) client.observer()->contended(event_of(part, client.now()));
+}
+
 }  // namespace
 
-AcquireAllCall::AcquireAllCall(std::vector<Wanted> wanted, const AcquireOptions& options)
-    : options_(options), may_wait_(options.wait > core::Nanos(0)), parts_(wanted.size()) {
-  freed_.reserve(wanted.size());
-  std::sort(wanted.begin(), wanted.end(), comes_before);
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
-    Part& part = parts_[i];
-    part.wanted = std::move(wanted[i]);
-    part.again = i > 0 && part.wanted.slot == parts_[i - 1].wanted.slot;
-    const Instant now = part.began = part.wanted.slot->client().now();
-    // A try has the time of one request, which includes what it gives back.
-    const core::Nanos time =
-        may_wait_ ? core::Nanos(options.wait) : core::command_timeout(part.wanted.terms->lease);
-    part.until = time >= never - now ? never : now + time;
-  }
-}
-
-AcquireAllCall::~AcquireAllCall() {
-  for (Part& part : parts_) drop(std::move(part.wanted.slot));
-}
-
-core::Nanos AcquireAllCall::left(const Part& part) const noexcept {
-  if (part.until == never) return forever;
-  return part.until - part.wanted.slot->client().now();
-}
-
-bool AcquireAllCall::cut_short(const Part& part, std::size_t together) const noexcept {
-  return part.options.wait < core::flight_timeout(part.wanted.terms->lease, together);
-}
-
-core::Nanos AcquireAllCall::may_wait_for_answers() noexcept {
-  core::Nanos least = forever;
-  for (const Part& part : parts_) least = std::min(least, left(part));
-  const bool is_over = options_.stop.stop_requested() || least <= core::Nanos(0);
-  return is_over ? grace_.end() - BootClock::now() : least;
-}
-
-Failure AcquireAllCall::check() {
-  for (std::size_t i = 1; i < parts_.size(); ++i) {
-    const Wanted& wanted = parts_[i].wanted;
-    if (!parts_[i].again || wanted.terms->mode == parts_[i - 1].wanted.terms->mode) continue;
-    failed_ = &parts_[i];
-    return {
-        Errc::misconfigured,
-        wanted.slot->name() + ": this call asks for it both shared and exclusive; use one mode"};
-  }
-  return {};
-}
+AcquireAllCall::AcquireAllCall(std::vector<WantedName> wanted, const AcquireOptions& options,
+                               Waker* waker)
+    : options_(options),
+      may_wait_(options.wait > core::Nanos(0)),
+      parts_(std::move(wanted), options, waker),
+      machine_(may_wait_) {}
 
 Failure AcquireAllCall::run() {
-  if (Failure nonsense = check()) return nonsense;
-  Machine machine(may_wait_);
-  Machine::Action action = Machine::start();
-  bool told = false;
-  while (action.what != Machine::Do::end) {
-    switch (action.what) {
-      case Machine::Do::fly:
-        told = false;
-        action = machine.step(fly());
-        break;
-      case Machine::Do::wait: {
-        Part& part = parts_[action.name];
-        action = machine.step(wait(part));
-        told = part.failure.code == Errc::timeout;
-        break;
-      }
-      case Machine::Do::give_back:
-        give_back(action.name);
-        action = machine.given_back();
-        break;
-      case Machine::Do::end: break;
+  while (advance()) {
+    parts_.report_wait();
+    parts_.sleep();
+  }
+  return take_failure();
+}
+
+bool AcquireAllCall::advance() {
+  while (phase_ != Phase::over) {
+    if (parts_.advance()) return true;
+    parts_.take_answers();
+    switch (phase_) {
+      case Phase::start: start(); break;
+      case Phase::flight: carry_out(machine_.step(flown())); break;
+      case Phase::wait: carry_out(machine_.step(waited())); break;
+      case Phase::reentry: reentered(); break;
+      case Phase::over: break;
     }
   }
-  if (action.end == Machine::End::held) return reenter();
-  Part& part = parts_[action.name];
-  failed_ = &part;
-  const std::string& name = part.wanted.slot->name();
-  const bool by_contention = action.end == Machine::End::contended;
-  if (by_contention && !is_contention(part.failure.code)) part.failure = {Errc::timeout, name};
-  if (!told && part.failure.code == Errc::timeout) tell_contended(part);
-  return told_by_name(name, std::move(part.failure));
+  return false;
 }
 
-void AcquireAllCall::tell_contended(const Part& part) const {
-  const Slot& slot = *part.wanted.slot;
-  Observer* const observer = slot.client().observer();
-  if (observer == nullptr) return;
-  observer->contended({.name = slot.name(),
-                       .label = part.wanted.terms->label,
-                       .took = slot.client().now() - part.began,
-                       .mode = part.wanted.terms->mode});
+void AcquireAllCall::start() {
+  WantedPart* const part = in_two_modes(parts_.all());
+  if (part == nullptr) return carry_out(Machine::start());
+  const std::string& name = part->wanted.slot->name();
+  fails(*part, {Errc::misconfigured,
+                name + ": this call asks for it both shared and exclusive; use one mode"});
 }
 
-AcquireAllCall::Machine::Flown AcquireAllCall::fly() {
-  const auto requests = static_cast<std::size_t>(std::count_if(
-      parts_.begin(), parts_.end(), [this](const Part& part) { return takes_part(part); }));
-  for (Part& part : parts_) {
-    if (!takes_part(part)) continue;
-    const core::Nanos limit = core::flight_timeout(part.wanted.terms->lease, requests);
+void AcquireAllCall::carry_out(Machine::Action action) {
+  while (action.what == Machine::Do::give_back) {
+    parts_.give_back(action.name);
+    action = machine_.given_back();
+  }
+  switch (action.what) {
+    case Machine::Do::fly: fly(); break;
+    case Machine::Do::wait: wait(parts_.all()[action.name]); break;
+    case Machine::Do::give_back:
+    case Machine::Do::end: ends(action); break;
+  }
+}
+
+void AcquireAllCall::fly() {
+  phase_ = Phase::flight;
+  std::vector<WantedPart>& parts = parts_.all();
+  requests_ = static_cast<std::size_t>(std::count_if(
+      parts.begin(), parts.end(), [](const WantedPart& part) { return part.is_missing(); }));
+  parts_.begin(true);
+  for (WantedPart& part : parts) {
+    if (!part.is_missing()) continue;
+    const core::Nanos limit = core::longest_flight(part.wanted.terms->lease, requests_);
     // A moment at least, since a wait of none is a try, which has more.
-    const core::Nanos time = std::clamp<core::Nanos>(left(part), core::Nanos(1), limit);
+    const core::Nanos time = std::clamp<core::Nanos>(part.left(), core::Nanos(1), limit);
     part.options = {
         .wait = may_wait_ ? time : core::Nanos(0), .stop = options_.stop, .owner = options_.owner};
+    parts_.ask(part, Queueing::tries);
   }
-  ask_for_all();
+}
+
+void AcquireAllCall::wait(WantedPart& part) {
+  phase_ = Phase::wait;
+  waits_for_ = &part;
+  parts_.begin(false);
+  part.options.wait = std::max(part.left(), core::Nanos(1));
+  parts_.ask(part, Queueing::joins);
+}
+
+void AcquireAllCall::reenter() {
+  phase_ = Phase::reentry;
+  parts_.begin(false);
+  for (WantedPart& part : parts_.all()) {
+    if (!part.again) continue;
+    part.options = {.wait = core::Nanos(0), .owner = options_.owner};
+    parts_.ask(part, Queueing::joins);
+  }
+}
+
+AcquireAllCall::Machine::Flown AcquireAllCall::flown() {
+  told_ = false;
   Machine::Flown event;
-  const Part* first = nullptr;
-  for (std::size_t i = 0; i < parts_.size(); ++i) {
-    const Part& part = parts_[i];
-    if (!takes_part(part)) continue;
+  const WantedPart* first = nullptr;
+  const std::vector<WantedPart>& parts = parts_.all();
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const WantedPart& part = parts[i];
+    // Those of earlier flights that were kept have not failed.
+    if (part.again || !part.failure) continue;
     const Fate fate = fate_of(part.failure);
     if (first != nullptr && (event.worst == Fate::failed || fate != Fate::failed)) continue;
     first = &part;
@@ -166,102 +158,87 @@ AcquireAllCall::Machine::Flown AcquireAllCall::fly() {
     event.name = i;
   }
   if (first == nullptr) return event;
-  event.time_is_up = may_wait_ && left(*first) <= core::Nanos(0);
-  event.cut_short = may_wait_ && cut_short(*first, requests);
+  event.time_is_up = may_wait_ && first->left() <= core::Nanos(0);
+  event.cut_short = may_wait_ && cut_short(*first, requests_);
   return event;
 }
 
-void AcquireAllCall::ask_for_all() {
-  grace_ = Grace();
-  const auto advance = [this] {
-    bool all_over = true;
-    for (Part& part : parts_) all_over = !(part.call && part.call->advance()) && all_over;
-    return all_over;
-  };
-  for (Part& part : parts_) {
-    if (!takes_part(part)) continue;
-    part.call.emplace(*part.wanted.slot, part.wanted.terms, part.options, nullptr, Queueing::tries,
-                      grace_);
-  }
-  bool all_over = false;
-  {
-    const Gathered together(parts_, [](const Part& part) -> Slot& { return *part.wanted.slot; });
-    all_over = advance();
-  }
-  for (SleepTurns<AcquireCall> turns; !all_over; all_over = advance()) {
-    for (Part& part : parts_) {
-      if (part.call && !part.call->is_over()) part.call->report_wait();
-    }
-    turns.begin();
-    for (Part& part : parts_) {
-      const bool sleeps = part.call && !part.call->is_over();
-      if (sleeps) turns.add(*part.call, part.wanted.slot->client());
-    }
-    turns.sleep(core::Nanos::max());
-  }
-  for (Part& part : parts_) part.held = part.held || (part.call && part.call->holds());
-  for (Part& part : parts_) {
-    if (!part.call) continue;
-    std::optional<Holder> holder;
-    part.failure = part.call->end(&holder);
-    if (part.failure) part.holder = std::move(holder);
-    part.call.reset();
-  }
-}
-
-AcquireAllCall::Machine::Waited AcquireAllCall::wait(Part& part) {
-  part.options.wait = std::max(left(part), core::Nanos(1));
-  grace_ = Grace();
-  std::optional<Holder> holder;
-  Slot& slot = *part.wanted.slot;
-  part.failure = acquire(slot, part.wanted.terms, part.options, &holder, nullptr, &grace_);
-  part.held = !part.failure;
-  if (holder) part.holder = std::move(holder);
-  const bool all = std::none_of(parts_.begin(), parts_.end(),
-                                [this](const Part& each) { return takes_part(each); });
+AcquireAllCall::Machine::Waited AcquireAllCall::waited() {
+  const WantedPart& part = *waits_for_;
+  told_ = parts_.has_thread() && part.failure.code == Errc::timeout;
+  const std::vector<WantedPart>& parts = parts_.all();
+  const bool all = std::none_of(parts.begin(), parts.end(),
+                                [](const WantedPart& each) { return each.is_missing(); });
   return {.fate = fate_of(part.failure),
           .all_held = all,
-          .time_is_up = left(part) <= core::Nanos(0),
+          .time_is_up = part.left() <= core::Nanos(0),
           .cut_short = cut_short(part, 1)};
 }
 
-void AcquireAllCall::give_back(std::size_t from) {
-  freed_.clear();
-  for (std::size_t i = from; i < parts_.size(); ++i) {
-    const Wanted& wanted = parts_[i].wanted;
-    if (std::exchange(parts_[i].held, false)) freed_.push_back({wanted.slot, wanted.terms->mode});
-  }
-  release_all(freed_, options_.owner, Unlocking::backs_out,
-              [this] { return may_wait_for_answers(); });
-  freed_.clear();
+bool AcquireAllCall::cut_short(const WantedPart& part, std::size_t together) noexcept {
+  return part.options.wait < core::flight_timeout(part.wanted.terms->lease, together);
 }
 
-Failure AcquireAllCall::reenter() {
-  for (Part& part : parts_) {
-    if (!part.again) continue;
-    part.options = {.wait = core::Nanos(0), .owner = options_.owner};
-    part.failure = acquire(*part.wanted.slot, part.wanted.terms, part.options, &part.holder);
-    part.held = !part.failure;
-    if (part.held) continue;
-    // It was lost since.
-    give_back(0);
-    failed_ = &part;
-    return told_by_name(part.wanted.slot->name(), std::move(part.failure));
-  }
-  return {};
+void AcquireAllCall::reentered() {
+  phase_ = Phase::over;
+  std::vector<WantedPart>& parts = parts_.all();
+  const auto missing =
+      std::find_if(parts.begin(), parts.end(), [](const WantedPart& part) { return !part.held; });
+  if (missing == parts.end()) return;
+  // It was lost since.
+  parts_.give_back(0);
+  fails(*missing, std::move(missing->failure));
 }
 
-void AcquireAllCall::forsake() noexcept {
-  base::OneByOne each;
-  for (Part& part : parts_) {
-    if (part.call && part.call->is_over()) {
-      part.held = part.held || part.call->holds();
-    } else if (part.call) {
-      each([&] { part.call->forsake(); });
-    }
-    part.call.reset();
+void AcquireAllCall::ends(const Machine::Action& action) {
+  if (action.end == Machine::End::held) return reenter();
+  WantedPart& part = parts_.all()[action.name];
+  const bool by_contention = action.end == Machine::End::contended;
+  if (by_contention && !is_contention(part.failure.code)) {
+    part.failure = {Errc::timeout, part.wanted.slot->name()};
   }
-  give_back(0);
+  const bool is_told = told_ || !parts_.has_thread();
+  if (!is_told && part.failure.code == Errc::timeout) tell_contended(part);
+  fails(part, std::move(part.failure));
+}
+
+void AcquireAllCall::fails(WantedPart& part, Failure why) {
+  phase_ = Phase::over;
+  failed_ = &part;
+  failure_ = told_by_name(part.wanted.slot->name(), std::move(why));
+}
+
+bool AcquireAllCall::report_wait() noexcept {
+  bool is_reported = false;
+  for (WantedPart& part : parts_.all()) {
+    const ClientState& client = part.wanted.slot->client();
+    // An observer may have forked, and have come back in the child.
+    if (client.forked()) break;
+    const bool has_it = part.held || (part.call && part.call->holds());
+    if (client.observer() == nullptr || part.again || has_it) continue;
+    is_reported = part.observed = true;
+    client.observer()->waits(event_of(part, part.began));
+  }
+  return is_reported;
+}
+
+void AcquireAllCall::report_end(const Failure& why) noexcept {
+  const auto is_another = [](const WantedPart& part) { return !part.again; };
+  for (auto part = parts_.all().begin(); part != parts_.all().end();) {
+    Slot& slot = *part->wanted.slot;
+    const auto next = std::find_if(part + 1, parts_.all().end(), is_another);
+    const auto times = static_cast<std::size_t>(next - part);
+    WantedPart& wanted = *std::exchange(part, next);
+    if (slot.client().forked()) return;
+    Observer* const observer = slot.client().observer();
+    if (observer == nullptr) continue;
+    Event event = event_of(wanted, slot.client().now());
+    if (!why) event.token = token_of(slot, options_.owner, event.mode);
+    if (std::exchange(wanted.observed, false)) observer->wait_ended(event, why);
+    const bool was_held = hold_count(slot, options_.owner, event.mode) > times;
+    if (!why && !was_held) observer->granted(event);
+  }
+  if (failed_ != nullptr && why.code == Errc::timeout) tell_contended(*failed_);
 }
 
 const std::string* AcquireAllCall::failed_name() const noexcept {
@@ -272,13 +249,6 @@ std::optional<Holder> AcquireAllCall::take_holder() {
   if (failed_ == nullptr) return std::nullopt;
   // The backend may have answered without naming the holder: another thread of this process.
   return failed_->holder ? failed_->holder : local_holder(*failed_->wanted.slot);
-}
-
-std::vector<HeldSlot> AcquireAllCall::take_slots() noexcept {
-  for (Part& part : parts_) {
-    freed_.push_back({std::move(part.wanted.slot), part.wanted.terms->mode});
-  }
-  return std::move(freed_);
 }
 
 }  // namespace mortise::runtime

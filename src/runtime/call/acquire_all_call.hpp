@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One call of lock_all() in its own thread: carries out what core/acquire_all decides.
+// One call of lock_all(): carries out what core/acquire_all decides. A thread carries the call out,
+// or a call without a thread steps it.
 #pragma once
 
 #include <mortise/error.hpp>
@@ -7,82 +8,96 @@
 #include <mortise/options.hpp>
 
 #include "core/acquire_all.hpp"
-#include "runtime/call/acquire_call.hpp"
+#include "runtime/call/acquire_all_parts.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace mortise::runtime {
 
-class Slot;
-
-/// Lives in the frame of the calling thread.
+/// Lives in the frame of the calling thread, or in a `PendingAcquireAll`.
 class AcquireAllCall {
  public:
-  struct Wanted {
-    std::shared_ptr<Slot> slot;
-    std::shared_ptr<const core::Terms> terms;
-  };
   /// @param wanted are put in the order that is the same for everybody
-  AcquireAllCall(std::vector<Wanted> wanted, const AcquireOptions& options);
-  ~AcquireAllCall();
+  /// @param waker of a call without a thread, which is stepped by `advance()` alone; null for a
+  /// thread
+  AcquireAllCall(std::vector<WantedName> wanted, const AcquireOptions& options,
+                 Waker* waker = nullptr);
   AcquireAllCall(const AcquireAllCall&) = delete;
   AcquireAllCall& operator=(const AcquireAllCall&) = delete;
 
-  /// @return why it failed; no failure = the owner holds all.
+  /// The whole call. @return why it failed; no failure = the owner holds all.
   Failure run();
-  /// Gives back whatever it has, after `run()` has thrown.
-  void forsake() noexcept;
+
+  // The same in parts: wait until there may be news, or for `sleeps_for()`, as long as `advance()`
+  // says so; then `take_failure()`.
+
+  /// Does what can be done now. @return whether it has to sleep before it goes on; false = it is
+  /// over
+  [[nodiscard]] bool advance();
+  /// @return for how long at most.
+  [[nodiscard]] core::Nanos sleeps_for() noexcept { return parts_.sleeps_for(); }
+  /// The caller wants it no longer. The call ends at its next steps.
+  void give_up() noexcept { parts_.give_up(); }
+  /// There is no time for further answers.
+  void end_now() noexcept { parts_.end_now(); }
+  /// @return as `run()`
+  [[nodiscard]] Failure take_failure() noexcept { return std::move(failure_); }
+
+  // The requests of a thread report to the observer by themselves. Those of a call without a thread
+  // do not, because a thread of the library steps them. That call reports once for each name:
+
+  /// The call is about to sleep for the first time. @return whether an observer was called
+  bool report_wait() noexcept;
+  /// The call is over. @param why as `run()`
+  void report_end(const Failure& why) noexcept;
+
+  /// Gives back whatever it has, after one of those has thrown.
+  void forsake() noexcept { parts_.forsake(); }
   /// @return of a failure: whose it is; else null
   [[nodiscard]] const std::string* failed_name() const noexcept;
   /// @return who held that name, as far as anybody knows.
   [[nodiscard]] std::optional<Holder> take_holder();
   /// @return what is held, in the order in which it can be unlocked.
-  [[nodiscard]] std::vector<HeldSlot> take_slots() noexcept;
+  [[nodiscard]] std::vector<HeldSlot> take_slots() noexcept { return parts_.take_slots(); }
 
  private:
   using Machine = core::AcquireAll;
-  /// One of the wanted.
-  struct Part {
-    Wanted wanted;
-    bool again = false;  // of the same name as the one before it
-    Instant began;       // by the clock of its client
-    Instant until;       // the same
-    bool held = false;
-    Failure failure;  // of its last request
-    std::optional<Holder> holder;
-    AcquireOptions options;  // of that request
-    std::optional<AcquireCall> call;
-  };
+  enum class Phase : std::uint8_t { start, flight, wait, reentry, over };
 
-  /// What cannot be had together.
-  Failure check();
-  Machine::Flown fly();
-  void ask_for_all();
-  Machine::Waited wait(Part& part);
-  void give_back(std::size_t from);
-  /// What was wanted more than once.
-  Failure reenter();
-  void tell_contended(const Part& part) const;
+  // Each begins a phase.
+  void start();
+  void carry_out(Machine::Action action);
+  void fly();
+  void wait(WantedPart& part);
+  /// Asks for what was wanted more than once.
+  void reenter();
+  void ends(const Machine::Action& action);
+  void fails(WantedPart& part, Failure why);
 
-  [[nodiscard]] bool takes_part(const Part& part) const noexcept {
-    return !part.held && !part.again;
-  }
-  [[nodiscard]] core::Nanos left(const Part& part) const noexcept;
+  // The end of a phase.
+  [[nodiscard]] Machine::Flown flown();
+  [[nodiscard]] Machine::Waited waited();
+  void reentered();
+
   /// @param together how many requests left with that of the part
-  [[nodiscard]] bool cut_short(const Part& part, std::size_t together) const noexcept;
-  /// @return for how long the call may still wait for answers that do not change its outcome.
-  [[nodiscard]] core::Nanos may_wait_for_answers() noexcept;
+  [[nodiscard]] static bool cut_short(const WantedPart& part, std::size_t together) noexcept;
 
   const AcquireOptions& options_;
   const bool may_wait_;
-  std::vector<Part> parts_;
-  std::vector<HeldSlot> freed_;  // has room for all
-  const Part* failed_ = nullptr;
-  Grace grace_;  // of the last flight, or wait
+  AcquireAllParts parts_;
+  Machine machine_;
+  Phase phase_ = Phase::start;
+  std::size_t requests_ = 0;  // of the last flight
+  WantedPart* waits_for_ = nullptr;
+  bool told_ = false;  // the observer knows of the contention that has ended the wait
+  WantedPart* failed_ = nullptr;
+  Failure failure_;
 };
 
 }  // namespace mortise::runtime

@@ -431,9 +431,9 @@ bool AcquireCall::holds() const noexcept {
          (action_.end == Machine::End::granted || action_.end == Machine::End::reentered);
 }
 
-Failure AcquireCall::end(std::optional<Holder>* holder) {
+Failure AcquireCall::end(std::optional<Holder>* holder, bool is_reported) {
   if (action_.end == Machine::End::failed) report_.failure = own_->failure();
-  Failure failure = report_.tell(action_, now_);
+  Failure failure = is_reported ? report_.tell(action_, now_) : report_.reason(action_);
   // An observer may have forked, and have come back in the child.
   if (!failure && slot_.client().forked()) failure = slot_.client().closed_failure();
   if (!failure || holder == nullptr) return failure;

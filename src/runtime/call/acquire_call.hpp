@@ -50,7 +50,7 @@ class Grace {
   bool given_up_ = false;
 };
 
-/// Lives in the frame of the calling thread, or in a `PendingAcquire`.
+/// Lives in the frame of the calling thread, or in a `PendingCall`.
 class AcquireCall final : public core::Waiter {
   using Machine = core::Acquire;
   using Action = Machine::Action;
@@ -82,8 +82,9 @@ class AcquireCall final : public core::Waiter {
   void report_wait() noexcept;
   /// Reports the end to the observer.
   /// @param holder receives who held the name when the call failed by contention; may be null
+  /// @param is_reported false: the call is a part of another one, which reports its own end
   /// @return why the call failed; no failure = the owner holds the name, or has a key's record.
-  Failure end(std::optional<Holder>* holder);
+  Failure end(std::optional<Holder>* holder, bool is_reported = true);
 
   [[nodiscard]] KeyCall* key() const noexcept { return key_; }
   [[nodiscard]] Instant began() const noexcept { return machine_.began(); }

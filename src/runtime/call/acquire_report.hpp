@@ -36,6 +36,8 @@ class AcquireReport {
   /// @param now when it ended, as far as the call has looked
   /// @return what the caller receives: why the call failed, or no failure.
   Failure tell(const core::Acquire::Action& end, Instant now);
+  /// @return the same, without a report.
+  [[nodiscard]] Failure reason(const core::Acquire::Action& end) const;
 
   std::optional<Failure> trouble;  // that keeps the server from answering
   Failure failure;                 // why the call could not ask, or what it was answered with
@@ -43,7 +45,6 @@ class AcquireReport {
   std::uint32_t permits = 0;       // its owner asks for one of so many, and not of as many as here
 
  private:
-  [[nodiscard]] Failure reason(const core::Acquire::Action& end) const;
   [[nodiscard]] Failure differs() const;
   [[nodiscard]] Event event() const noexcept;
 

@@ -30,9 +30,9 @@ AcquireOptions without_thread(const Slot& slot, const AcquireOptions& options) {
                                         "the blocking call in a thread"});
   }
   if (base::is_thread(options.owner)) {
-    throw Error({Errc::misconfigured, slot.name() +
-                                          ": AcquireOptions::owner of acquire_async() is a thread; "
-                                          "use Owner::unique(), or leave it empty"});
+    throw Error({Errc::misconfigured,
+                 slot.name() + ": AcquireOptions::owner of an asynchronous call is a thread; "
+                               "use Owner::unique(), or leave it empty"});
   }
   AcquireOptions mine = options;
   if (mine.owner == Owner()) mine.owner = Owner::unique();

@@ -93,6 +93,7 @@ class PendingCall::HandlerTask final : public Notifier::Task {
 PendingCall::PendingCall(std::shared_ptr<ClientState> client) noexcept
     : client_(std::move(client)) {
   place_.call = this;
+  place_.observed = client_->observer() != nullptr;
 }
 
 PendingCall::~PendingCall() { drop(std::move(client_)); }
@@ -127,7 +128,7 @@ void PendingCall::start_accepted() {
   began_ = true;
   place_.kept = shared_from_this();
   const std::shared_ptr<ClientState> client = client_;  // a handler may be quick
-  if (client->observer() == nullptr) return client->store().ready().begun(place_);
+  if (!place_.observed) return client->store().ready().begun(place_);
   // The observer of a wait runs on the thread of the call.
   client->store().ready().step_here(place_);
   // The observer may have forked.

@@ -46,14 +46,15 @@ Released end(ReleaseCall& call) noexcept {
   }
 }
 
-Released in_one_flight(Slots slots, Calls calls, Owner owner, Unlocking by,
+Released in_one_flight(Slots slots, Calls calls, Unlock how,
                        const std::function<core::Nanos()>& may_wait) noexcept {
   Turns turns;
   bool all_over = false;
   {
     const Gathered together(slots, [](const HeldSlot& held) -> Slot& { return *held.slot; });
     for (std::size_t i = 0; i < slots.size(); ++i) {
-      calls[i].emplace(*slots[i].slot, Unlock{.owner = owner, .mode = slots[i].mode, .by = by});
+      how.mode = slots[i].mode;
+      calls[i].emplace(*slots[i].slot, how);
     }
     all_over = advance(slots, calls, turns);
   }
@@ -72,18 +73,18 @@ Released in_one_flight(Slots slots, Calls calls, Owner owner, Unlocking by,
 
 }  // namespace
 
-Released release_all(Slots slots, Owner owner, Unlocking by,
+Released release_all(Slots slots, const Unlock& how,
                      const std::function<core::Nanos()>& may_wait) noexcept {
   try {
     std::vector<std::optional<ReleaseCall>> calls(slots.size());
-    return in_one_flight(slots, calls, owner, by, may_wait);
+    return in_one_flight(slots, calls, how, may_wait);
   } catch (const std::exception&) {
     // Out of memory: one after the other.
   }
   Released outcome = Released::released;
   for (const HeldSlot& held : slots) {
     std::optional<ReleaseCall> call;
-    outcome = worse(outcome, in_one_flight({&held, 1}, {&call, 1}, owner, by, may_wait));
+    outcome = worse(outcome, in_one_flight({&held, 1}, {&call, 1}, how, may_wait));
   }
   return outcome;
 }

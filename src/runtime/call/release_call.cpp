@@ -33,7 +33,12 @@ core::ReleaseCourse::Plan plan_of(const KeyEnding* ending) noexcept {
 
 ReleaseCall::ReleaseCall(Slot& slot, const Unlock& what) noexcept
     : slot_(slot),
-      what_{what.owner.or_this_thread(), what.mode, what.by, what.ending, what.waker},
+      what_{what.owner.or_this_thread(),
+            what.mode,
+            what.by,
+            what.ending,
+            what.waker,
+            what.is_reported},
       machine_(plan_of(what.ending)) {}
 
 ClientState& ReleaseCall::client() const noexcept { return slot_.client(); }
@@ -278,7 +283,8 @@ Released ReleaseCall::end(Failure& failure) {
   }
   // A copy, because the observer may destroy the client.
   const std::shared_ptr<Observer> observer = client().announcements().observer();
-  if (observer && ended_) observer->released(event_of(slot_, *ended_), outcome);
+  if (observer && ended_ && what_.is_reported)
+    observer->released(event_of(slot_, *ended_), outcome);
   return outcome;
 }
 

@@ -38,6 +38,7 @@ struct Unlock {
   KeyEnding* ending = nullptr;  ///< of a run that has an outcome: its record becomes what stands
   /// Of a caller without a thread, which steps the call by `advance()` alone; null for a thread.
   Waker* waker = nullptr;
+  bool is_reported = true;  ///< false: the observer never learned of the hold
 };
 
 /// Takes the slot's mutex to end the hold, and once more when the release has left: only then may

@@ -30,15 +30,14 @@ void Guards::take(const LockList& locks, const AcquireOptions& options) {
   owner_ = options.owner.or_this_thread();
   AcquireOptions mine = options;
   mine.owner = owner_;
-  std::vector<runtime::AcquireAllCall::Wanted> wanted;
+  std::vector<runtime::WantedName> wanted;
   wanted.reserve(locks.locks_.size());
   for (const Lock* lock : locks.locks_)
     wanted.push_back({.slot = lock->slot_, .terms = lock->terms_});
   runtime::AcquireAllCall call(std::move(wanted), mine);
   try {
     failure_ = call.run();
-    if (failure_) failed_name_ = *call.failed_name();
-    if (is_contention(failure_.code)) holder_ = call.take_holder();
+    learn_from(call);
   } catch (const std::system_error& error) {
     call.forsake();
     failure_ = runtime::failure_of(error);
@@ -46,6 +45,28 @@ void Guards::take(const LockList& locks, const AcquireOptions& options) {
     call.forsake();  // out of memory
     throw;
   }
+  receive(call);
+}
+
+Guards::Guards(runtime::AcquireAllCall& call, Owner owner, const Failure& failure) noexcept
+    : waits_(false), owner_(owner) {
+  failure_.code = failure.code;
+  try {
+    failure_ = failure;
+    learn_from(call);
+  } catch (const std::exception&) {
+    // Out of memory for the words.
+  }
+  receive(call);
+}
+
+void Guards::learn_from(runtime::AcquireAllCall& call) {
+  const std::string* const name = call.failed_name();
+  if (failure_ && name != nullptr) failed_name_ = *name;
+  if (is_contention(failure_.code)) holder_ = call.take_holder();
+}
+
+void Guards::receive(runtime::AcquireAllCall& call) noexcept {
   holds_ = !failure_;
   if (holds_) slots_ = call.take_slots();
   for (const auto& held : slots_) runtime::guarded(*held.slot, owner_, held.mode);
@@ -61,6 +82,7 @@ void Guards::take(Client& client, const NameList& names, const AcquireOptions& o
 
 Guards::Guards(Guards&& other) noexcept
     : holds_(std::exchange(other.holds_, false)),
+      waits_(other.waits_),
       slots_(std::exchange(other.slots_, {})),
       owner_(other.owner_),
       failure_(std::exchange(other.failure_, Failure())),
@@ -69,8 +91,9 @@ Guards::Guards(Guards&& other) noexcept
 
 Guards& Guards::operator=(Guards&& other) noexcept {
   if (this != &other) {
-    unlock();
+    leave(waits_);
     holds_ = std::exchange(other.holds_, false);
+    waits_ = other.waits_;
     slots_ = std::exchange(other.slots_, {});
     owner_ = other.owner_;
     failure_ = std::exchange(other.failure_, Failure());
@@ -80,11 +103,15 @@ Guards& Guards::operator=(Guards&& other) noexcept {
   return *this;
 }
 
-Guards::~Guards() { unlock(); }
+Guards::~Guards() { leave(waits_); }
 
-Released Guards::unlock() noexcept {
+Released Guards::unlock() noexcept { return leave(true); }
+
+Released Guards::leave(bool waits) noexcept {
   if (!std::exchange(holds_, false)) return Released::was_lost;
-  const Released outcome = runtime::release_all(slots_, owner_, runtime::Unlocking::guard);
+  const runtime::Unlock how{.owner = owner_, .by = runtime::Unlocking::guard};
+  const Released outcome = waits ? runtime::release_all(slots_, how)
+                                 : runtime::release_all(slots_, how, runtime::no_wait);
   for (runtime::HeldSlot& held : slots_) runtime::drop(std::move(held.slot));
   slots_.clear();
   return outcome;
