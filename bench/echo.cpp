@@ -75,7 +75,7 @@ void EchoBackend::stop() noexcept {
   if (host_ != nullptr) host_->detach(*this);
   host_ = nullptr;
   for (const std::shared_ptr<Check>& check : std::exchange(asked_, {})) {
-    check->failed({Errc::closed, describe()});
+    check->failed({Errc::closed, "echo"});
   }
 }
 

@@ -40,15 +40,13 @@ class EchoBackend final : public Backend, private Source {
  public:
   /// @param socket stays open longer than the backend, and becomes non-blocking
   explicit EchoBackend(int socket);
-  [[nodiscard]] Capabilities capabilities() const override { return {}; }
-  [[nodiscard]] std::string describe() const override { return "echo"; }
+  [[nodiscard]] StoreDescription describe() const override { return {.name = "echo"}; }
   void start(Host& host) override;
   void stop() noexcept override;
   void acquire(const std::shared_ptr<Acquisition>& operation) override { refuse(*operation); }
   void cancel(const std::shared_ptr<Acquisition>& operation) override { refuse(*operation); }
   void renew(const std::shared_ptr<Renewal>& operation) override { refuse(*operation); }
   void release(const std::shared_ptr<Release>& operation) override { refuse(*operation); }
-  void inspect(const std::shared_ptr<Inspection>& operation) override { refuse(*operation); }
   void check(const std::shared_ptr<Check>& operation) override;
 
  private:

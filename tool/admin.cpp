@@ -47,6 +47,7 @@ int check(const Order& order) {
                                                      {"permits", can.permits},
                                                      {"once", can.once},
                                                      {"min_hold", can.min_hold},
+                                                     {"holders", can.holders},
                                                      {"lists", can.lists},
                                                      {"queues", can.queues},
                                                      {"forces", can.forces}};

@@ -103,11 +103,6 @@ bool Board::stands(const mortise::HoldId& hold) {
   return is_of(name, hold.attempt) && name.number == hold.number;
 }
 
-std::optional<mortise::Holder> Board::holder(const std::string& name) {
-  const std::scoped_lock lock(mutex_);
-  return holder_of(names_[name]);
-}
-
 void Board::leave(const mortise::Host* client) {
   std::vector<News> news;
   std::vector<Entry> closed;
@@ -141,14 +136,15 @@ void Board::wipe(const std::string& text) {
   news.report();
 }
 
-mortise::Capabilities BoardBackend::capabilities() const {
-  return {.leases = Support::no,
-          .fencing = Support::yes,
-          .fair = Support::yes,
-          .push_wakeup = Support::yes,
-          .one_wake = Support::yes,
-          .survives_restart = Support::no,
-          .survives_failover = Support::no};
+mortise::StoreDescription BoardBackend::describe() const {
+  return {.name = "board",
+          .capabilities = {.leases = Support::no,
+                           .fencing = Support::yes,
+                           .fair = Support::yes,
+                           .push_wakeup = Support::yes,
+                           .one_wake = Support::yes,
+                           .survives_restart = Support::no,
+                           .survives_failover = Support::no}};
 }
 
 void BoardBackend::acquire(const std::shared_ptr<Acquisition>& operation) {
@@ -174,10 +170,6 @@ void BoardBackend::release(const std::shared_ptr<mortise::Release>& operation) {
   operation->answered(board_->release(operation->hold()));
   // The successor queues after the present waiters, or gets the name at once.
   if (const auto& successor = operation->successor()) acquire(successor);
-}
-
-void BoardBackend::inspect(const std::shared_ptr<mortise::Inspection>& operation) {
-  operation->answered(board_->holder(operation->name()));
 }
 
 }  // namespace own

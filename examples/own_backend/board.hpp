@@ -30,7 +30,6 @@ class Board {
   void cancel(const Entry& entry);
   [[nodiscard]] mortise::Released release(const mortise::HoldId& hold);
   [[nodiscard]] bool stands(const mortise::HoldId& hold);
-  [[nodiscard]] std::optional<mortise::Holder> holder(const std::string& name);
   /// Ends all waits and holds of a client.
   void leave(const mortise::Host* client);
   /// Ends the hold of a name, as an administrator does, and notifies the holder.
@@ -58,24 +57,23 @@ class Board {
 };
 
 /// The connection of one client to the board.
+// [backend]
 class BoardBackend final : public mortise::Backend {
  public:
   explicit BoardBackend(std::shared_ptr<Board> board) : board_(std::move(board)) {}
 
-  [[nodiscard]] mortise::Capabilities capabilities() const override;
-  [[nodiscard]] std::string describe() const override { return "board"; }
+  [[nodiscard]] mortise::StoreDescription describe() const override;
   void start(mortise::Host& host) override { host_ = &host; }
   void stop() noexcept override { board_->leave(host_); }
   void acquire(const std::shared_ptr<mortise::Acquisition>& operation) override;
   void cancel(const std::shared_ptr<mortise::Acquisition>& operation) override;
   void renew(const std::shared_ptr<mortise::Renewal>& operation) override;
   void release(const std::shared_ptr<mortise::Release>& operation) override;
-  void inspect(const std::shared_ptr<mortise::Inspection>& operation) override;
-  void check(const std::shared_ptr<mortise::Check>& operation) override { operation->answered(); }
 
  private:
   const std::shared_ptr<Board> board_;
   mortise::Host* host_ = nullptr;
 };
+// [/backend]
 
 }  // namespace own

@@ -35,7 +35,8 @@ mortise::contract::BackendUnderTest lines() {
   return {.name = "lines",
           .open = [](const auto& /*clock*/) { return std::make_unique<ServerStore>(); },
           .hooks = {Hook::take_away, Hook::restart},
-          .qualities = {Quality::leases, Quality::fair, Quality::one_wake, Quality::min_hold},
+          .qualities = {Quality::leases, Quality::fair, Quality::one_wake, Quality::min_hold,
+                        Quality::holders},
           .answers_at_once = false};
 }
 

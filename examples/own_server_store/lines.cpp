@@ -72,7 +72,7 @@ std::optional<mortise::Holder> holder_in(Words& words) {
 
 }  // namespace
 
-mortise::Capabilities Lines::capabilities() const {
+mortise::StoreCapabilities Lines::capabilities() const {
   return {.leases = Support::yes,
           .fencing = Support::yes,
           .fair = Support::yes,

@@ -33,7 +33,7 @@ namespace own {
 // [protocol]
 class Lines final : public mortise::remote::Protocol {
  public:
-  [[nodiscard]] mortise::Capabilities capabilities() const override;
+  [[nodiscard]] mortise::StoreCapabilities capabilities() const override;
   [[nodiscard]] std::string kind() const override { return "lines"; }
   /// @return a text of any bytes as a word: 'x' and the digits of the bytes.
   [[nodiscard]] static std::string hex(std::string_view bytes);

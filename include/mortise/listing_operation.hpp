@@ -67,8 +67,8 @@ class MORTISE_API QueueLook : public Operation {
   [[nodiscard]] std::size_t limit() const noexcept { return limit_; }
   /// The kind of the name: `exclusive` (a lock), `permit` or `once`.
   [[nodiscard]] Mode mode() const noexcept { return mode_; }
-  /// @return true for the first step of a forced release. The backend may leave out the waiters
-  /// then. A backend with `Capabilities::forces` answers it even without `Capabilities::queues`.
+  /// @return true for the first step of a forced release: `Enforcer::find()`. The backend may leave
+  /// out the waiters then.
   [[nodiscard]] bool identifies() const noexcept { return identifies_; }
   /// The token of the hold to end; 0 means every hold. The backend may leave out holds with other
   /// tokens.

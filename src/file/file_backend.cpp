@@ -66,25 +66,20 @@ bool FileBackend::out() const noexcept {
   return generation_ != base::fork_generation() || stopped_.load();
 }
 
-Capabilities FileBackend::capabilities() const {
-  Capabilities out;
-  out.leases = Support::no;
-  out.fencing = Support::yes;
-  out.fair = Support::no;
-  out.push_wakeup = Support::yes;
-  out.one_wake = sleeping_ == Sleeping::on_both ? Support::yes : Support::no;
-  // There is no server but the kernel: a holder never outlives it, and the numbers are on the disk.
-  out.survives_restart = Support::yes;
-  out.survives_failover = Support::no;
-  out.shared_mode = Support::yes;
-  out.permits = Support::yes;
-  out.once = Support::yes;
-  out.lists = Support::yes;
-  out.queues = Support::yes;
-  return out;
+StoreDescription FileBackend::describe() const {
+  return {.name = "file " + directory_.path(),
+          .capabilities = {.leases = Support::no,
+                           .fencing = Support::yes,
+                           .fair = Support::no,
+                           .push_wakeup = Support::yes,
+                           .one_wake = sleeping_ == Sleeping::on_both ? Support::yes : Support::no,
+                           // There is no server but the kernel: a holder never outlives it, and the
+                           // numbers are on the disk.
+                           .survives_restart = Support::yes,
+                           .survives_failover = Support::no,
+                           .shared_mode = Support::yes,
+                           .permits = Support::yes}};
 }
-
-std::string FileBackend::describe() const { return "file " + directory_.path(); }
 
 void FileBackend::start(Host& host) { host_ = &host; }
 

@@ -36,23 +36,25 @@ struct Settings {
 };
 
 /// All work is done on the calling threads; it has none of its own.
-class FileBackend final : public Backend {
+class FileBackend final : public Backend, public Records, public Inspector, public Catalog {
  public:
   /// @throws Error where the directory will not do
   explicit FileBackend(const Settings& settings);
   ~FileBackend() override;
 
-  [[nodiscard]] Capabilities capabilities() const override;
-  [[nodiscard]] std::string describe() const override;
+  [[nodiscard]] StoreDescription describe() const override;
   void start(Host& host) override;
   void stop() noexcept override;
   void acquire(const std::shared_ptr<Acquisition>& operation) override;
   void cancel(const std::shared_ptr<Acquisition>& operation) override;
   void renew(const std::shared_ptr<Renewal>& operation) override;
   void release(const std::shared_ptr<Release>& operation) override;
-  void inspect(const std::shared_ptr<Inspection>& operation) override;
-  void recall(const std::shared_ptr<Recollection>& operation) override;
   void check(const std::shared_ptr<Check>& operation) override;
+  [[nodiscard]] Records* records() noexcept override { return this; }
+  [[nodiscard]] Inspector* inspector() noexcept override { return this; }
+  [[nodiscard]] Catalog* catalog() noexcept override { return this; }
+  void recall(const std::shared_ptr<Recollection>& operation) override;
+  void inspect(const std::shared_ptr<Inspection>& operation) override;
   void list(const std::shared_ptr<Listing>& operation) override;
   void queue(const std::shared_ptr<QueueLook>& operation) override;
   bool wait(Operation& operation, std::uint32_t seen, std::chrono::nanoseconds at_most) override;

@@ -12,11 +12,10 @@ KitBackend::KitBackend(Destination destination, std::unique_ptr<const remote::Pr
   destination_.where = protocol_->kind() + " " + destination_.address.text();
 }
 
-Capabilities KitBackend::capabilities() const {
-  Capabilities its = protocol_->capabilities();
-  its.shared_mode = its.permits = its.once = Support::no;
-  its.lists = its.queues = its.forces = Support::no;
-  return its;
+StoreDescription KitBackend::describe() const {
+  StoreDescription about{.name = destination_.where, .capabilities = protocol_->capabilities()};
+  about.capabilities.shared_mode = about.capabilities.permits = Support::no;
+  return about;
 }
 
 void KitBackend::start(Host& host) {
@@ -24,13 +23,13 @@ void KitBackend::start(Host& host) {
 }
 
 bool KitBackend::open(Operation& operation) {
-  return client_->begin(operation, [this] { return describe(); });
+  return client_->begin(operation, [this] { return destination_.where; });
 }
 
 void KitBackend::acquire(const std::shared_ptr<Acquisition>& operation) {
   if (!open(*operation)) return;
   if (operation->request().mode != Mode::exclusive) {
-    return operation->failed({Errc::unsupported, describe() + ": mode"});
+    return operation->failed({Errc::unsupported, destination_.where + ": mode"});
   }
   client_->exchange().ask(operation);
 }

@@ -13,21 +13,21 @@
 
 namespace mortise::kit {
 
-class KitBackend final : public Backend {
+class KitBackend final : public Backend, public Inspector {
  public:
   /// @param destination without `where`
   KitBackend(Destination destination, std::unique_ptr<const remote::Protocol> protocol);
 
-  [[nodiscard]] Capabilities capabilities() const override;
-  [[nodiscard]] std::string describe() const override { return destination_.where; }
+  [[nodiscard]] StoreDescription describe() const override;
   void start(Host& host) override;
   void stop() noexcept override;
   void acquire(const std::shared_ptr<Acquisition>& operation) override;
   void cancel(const std::shared_ptr<Acquisition>& operation) override;
   void renew(const std::shared_ptr<Renewal>& operation) override;
   void release(const std::shared_ptr<Release>& operation) override;
-  void inspect(const std::shared_ptr<Inspection>& operation) override;
   void check(const std::shared_ptr<Check>& operation) override;
+  [[nodiscard]] Inspector* inspector() noexcept override { return this; }
+  void inspect(const std::shared_ptr<Inspection>& operation) override;
 
  private:
   /// @return false: it is done already, or the client is closed

@@ -14,44 +14,51 @@
 namespace mortise::memory {
 namespace {
 
-class MemoryBackend final : public Backend {
+class MemoryBackend final : public Backend,
+                            private Records,
+                            private Inspector,
+                            private Catalog,
+                            private Enforcer {
  public:
   MemoryBackend(const std::shared_ptr<Store>& store, std::string name)
       : link_(std::make_shared<Link>(store, std::move(name))) {}
   ~MemoryBackend() override { link_->stop(); }
 
-  [[nodiscard]] Capabilities capabilities() const override {
-    return {.leases = Support::yes,
-            .effective_lease = {},
-            .fencing = Support::yes,
-            .fair = Support::yes,
-            .push_wakeup = Support::yes,
-            .one_wake = Support::yes,
-            .survives_restart = Support::no,
-            .survives_failover = Support::no,
-            .shared_mode = Support::yes,
-            .permits = Support::yes,
-            .once = Support::yes,
-            .min_hold = Support::yes,
-            .safety_margin = {},
-            .lists = Support::yes,
-            .queues = Support::yes,
-            .forces = Support::yes};
+  [[nodiscard]] StoreDescription describe() const override {
+    return {.name = link_->name(),
+            .capabilities = {.leases = Support::yes,
+                             .effective_lease = {},
+                             .fencing = Support::yes,
+                             .fair = Support::yes,
+                             .push_wakeup = Support::yes,
+                             .one_wake = Support::yes,
+                             .survives_restart = Support::no,
+                             .survives_failover = Support::no,
+                             .shared_mode = Support::yes,
+                             .permits = Support::yes,
+                             .min_hold = Support::yes,
+                             .safety_margin = {}}};
   }
-  [[nodiscard]] std::string describe() const override { return link_->name(); }
   void start(Host& host) override { link_->start(host); }
   void stop() noexcept override { link_->stop(); }
   void acquire(const std::shared_ptr<Acquisition>& o) override { link_->acquire(o); }
   void cancel(const std::shared_ptr<Acquisition>& o) override { link_->cancel(o); }
   void renew(const std::shared_ptr<Renewal>& o) override { link_->renew(o); }
   void release(const std::shared_ptr<Release>& o) override { link_->release(o); }
-  void inspect(const std::shared_ptr<Inspection>& o) override { link_->inspect(o); }
-  void recall(const std::shared_ptr<Recollection>& o) override { link_->recall(o); }
-  void list(const std::shared_ptr<Listing>& o) override { link_->list(o); }
-  void queue(const std::shared_ptr<QueueLook>& o) override { link_->queue(o); }
   void check(const std::shared_ptr<Check>& o) override { link_->check(o); }
+  [[nodiscard]] Records* records() noexcept override { return this; }
+  [[nodiscard]] Inspector* inspector() noexcept override { return this; }
+  [[nodiscard]] Catalog* catalog() noexcept override { return this; }
+  [[nodiscard]] Enforcer* enforcer() noexcept override { return this; }
 
  private:
+  void recall(const std::shared_ptr<Recollection>& o) override { link_->recall(o); }
+  void inspect(const std::shared_ptr<Inspection>& o) override { link_->inspect(o); }
+  void list(const std::shared_ptr<Listing>& o) override { link_->list(o); }
+  void queue(const std::shared_ptr<QueueLook>& o) override { link_->queue(o); }
+  void find(const std::shared_ptr<QueueLook>& o) override { link_->queue(o); }
+  void end(const std::shared_ptr<Release>& o) override { link_->release(o); }
+
   std::shared_ptr<Link> link_;
 };
 

@@ -16,31 +16,29 @@ PostgresBackend::PostgresBackend(Settings settings) : settings_(std::move(settin
 PostgresBackend::~PostgresBackend() = default;
 
 // The reasons are in docs/stores/postgresql.md.
-Capabilities PostgresBackend::capabilities() const {
+StoreDescription PostgresBackend::describe() const {
   const Support fair = settings_.fair ? Support::yes : Support::no;
   const Listener::Hearing hearing =
       client_ ? client_->listener.hearing() : Listener::hearing_by(settings_);
-  return {.leases = Support::yes,
-          .fencing = Support::yes,
-          .fair = fair,
-          .push_wakeup = hearing == Listener::Hearing::unknown  ? Support::unknown
-                         : hearing == Listener::Hearing::pooled ? Support::no
-                                                                : Support::yes,
-          .one_wake = fair,
-          .survives_restart = Support::yes,
-          // With synchronous replication; but the server does not report the purpose of its
-          // standbys.
-          .survives_failover = Support::unknown,
-          .shared_mode = Support::yes,
-          .permits = Support::yes,
-          .once = Support::yes,
-          .min_hold = Support::yes,
-          .lists = Support::yes,
-          .queues = Support::yes,
-          .forces = Support::unknown};  // the user may not have the right to it
+  const Support push = hearing == Listener::Hearing::unknown  ? Support::unknown
+                       : hearing == Listener::Hearing::pooled ? Support::no
+                                                              : Support::yes;
+  return {.name = words(),
+          .capabilities = {.leases = Support::yes,
+                           .fencing = Support::yes,
+                           .fair = fair,
+                           .push_wakeup = push,
+                           .one_wake = fair,
+                           .survives_restart = Support::yes,
+                           // With synchronous replication; but the server does not report the
+                           // purpose of its standbys.
+                           .survives_failover = Support::unknown,
+                           .shared_mode = Support::yes,
+                           .permits = Support::yes,
+                           .min_hold = Support::yes}};
 }
 
-std::string PostgresBackend::describe() const { return "postgresql " + settings_.where(); }
+std::string PostgresBackend::words() const { return "postgresql " + settings_.where(); }
 
 std::string PostgresBackend::identity() const {
   const Whereabouts place = client_ ? client_->lineage.newest() : Whereabouts{};
@@ -54,7 +52,7 @@ void PostgresBackend::start(Host& host) {
 const Parts& PostgresBackend::parts() const noexcept { return client_->parts; }
 
 bool PostgresBackend::open(Operation& operation) {
-  return client_->polling.begin(operation, [this] { return describe(); });
+  return client_->polling.begin(operation, [this] { return words(); });
 }
 
 void PostgresBackend::submit(Call::Kind kind, std::shared_ptr<Operation> operation) {
@@ -67,7 +65,7 @@ void PostgresBackend::acquire(const std::shared_ptr<Acquisition>& operation) {
   const Acquisition::Request& request = operation->request();
   if ((request.mode == Mode::once && !request.memory) ||
       (request.mode == Mode::permit && request.permits == 0)) {
-    operation->failed({Errc::unsupported, describe() + ": mode"});
+    operation->failed({Errc::unsupported, words() + ": mode"});
     return;
   }
   parts().ask(operation);
@@ -90,7 +88,6 @@ void PostgresBackend::renew(const std::shared_ptr<Renewal>& operation) {
 
 void PostgresBackend::release(const std::shared_ptr<Release>& operation) {
   if (!open(*operation)) return;
-  if (operation->found() != nullptr) return submit(Call::Kind::force, operation);
   const auto& successor = operation->successor();
   const bool others_first = client_->yields.give_way(*operation);
   submit(operation->conclusion() ? Call::Kind::conclude : Call::Kind::release, operation);
@@ -113,9 +110,8 @@ void PostgresBackend::check(const std::shared_ptr<Check>& operation) {
 void PostgresBackend::list(const std::shared_ptr<Listing>& operation) {
   if (!open(*operation)) return;
   if (operation->cursor().size() > core::longest_name) {
-    operation->failed(
-        {Errc::misconfigured,
-         describe() + ": the cursor is invalid; pass the cursor of the previous page"});
+    operation->failed({Errc::misconfigured,
+                       words() + ": the cursor is invalid; pass the cursor of the previous page"});
     return;
   }
   submit(Call::Kind::list, operation);
@@ -123,6 +119,12 @@ void PostgresBackend::list(const std::shared_ptr<Listing>& operation) {
 
 void PostgresBackend::queue(const std::shared_ptr<QueueLook>& operation) {
   submit(Call::Kind::queue, operation);
+}
+
+void PostgresBackend::find(const std::shared_ptr<QueueLook>& operation) { queue(operation); }
+
+void PostgresBackend::end(const std::shared_ptr<Release>& operation) {
+  submit(Call::Kind::force, operation);
 }
 
 void PostgresBackend::stop() noexcept {
@@ -136,7 +138,7 @@ void PostgresBackend::stop() noexcept {
 
 void PostgresBackend::end_all() noexcept {
   remote::end_all(
-      client_->exchange, client_->attempts, [this] { return describe(); },
+      client_->exchange, client_->attempts, [this] { return words(); },
       [this](auto end) {
         client_->listener.close();
         end(client_->pool.close());

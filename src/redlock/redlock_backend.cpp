@@ -17,19 +17,20 @@ RedlockBackend::RedlockBackend(Settings settings)
 
 RedlockBackend::~RedlockBackend() = default;
 
-Capabilities RedlockBackend::capabilities() const {
-  return {.leases = Support::yes,
-          .fencing = Support::yes,
-          .fair = Support::no,
-          .push_wakeup = Support::yes,
-          .one_wake = Support::no,
-          // Of a minority, or with persistence, or delayed by a lease; servers do not tell.
-          .survives_restart = Support::unknown,
-          // Of any minority.
-          .survives_failover = Support::yes,
-          .shared_mode = Support::yes,
-          .min_hold = Support::yes,
-          .forces = Support::yes};
+StoreDescription RedlockBackend::describe() const {
+  return {.name = words_,
+          .capabilities = {
+              .leases = Support::yes,
+              .fencing = Support::yes,
+              .fair = Support::no,
+              .push_wakeup = Support::yes,
+              .one_wake = Support::no,
+              // Of a minority, or with persistence, or delayed by a lease; servers do not tell.
+              .survives_restart = Support::unknown,
+              // Of any minority.
+              .survives_failover = Support::yes,
+              .shared_mode = Support::yes,
+              .min_hold = Support::yes}};
 }
 
 void RedlockBackend::start(Host& host) {
@@ -44,14 +45,14 @@ void RedlockBackend::stop() noexcept {
 }
 
 bool RedlockBackend::open(Operation& operation) {
-  return client_->polling.begin(operation, [this] { return describe(); });
+  return client_->polling.begin(operation, [this] { return words_; });
 }
 
 void RedlockBackend::acquire(const std::shared_ptr<Acquisition>& operation) {
   if (!open(*operation)) return;
-  if (operation->request().mode == Mode::permit || operation->request().mode == Mode::once) {
-    operation->failed(without(operation->request().mode));
-    return;
+  const Mode mode = operation->request().mode;
+  if (mode == Mode::permit || mode == Mode::once) {
+    return operation->failed({Errc::unsupported, words_ + ": mode"});
   }
   if (const auto attempt = client_->attempts.find_or_make(operation)) client_->rounds.ask(attempt);
 }
@@ -60,23 +61,20 @@ void RedlockBackend::cancel(const std::shared_ptr<Acquisition>& operation) {
   if (open(*operation)) client_->rounds.cancel(operation);
 }
 
-void RedlockBackend::recall(const std::shared_ptr<Recollection>& operation) {
-  operation->failed(without(Mode::once));
-}
-
-// See src/redlock/README.md.
-std::string RedlockBackend::why_not(Mode mode) const {
-  switch (mode) {
-    case Mode::once: return "a quorum cannot write an outcome in one step";
-    case Mode::permit: return "majority voting guarantees one holder, but not at most N";
-    case Mode::exclusive:
-    case Mode::shared: break;
+// See src/redlock/README.md. The client could ask each server for its votes. But such lists come
+// from different moments, and a hold that is just being taken has fewer votes than it needs. So the
+// lists do not show which votes make a hold.
+std::string RedlockBackend::why_not(Feature feature) const {
+  switch (feature) {
+    case Feature::once: return "a quorum cannot write an outcome in one step";
+    case Feature::permits: return "majority voting guarantees one holder, but not at most N";
+    case Feature::lists: return "each server knows only its own votes; ask holder() for one name";
+    case Feature::queues: return "the next majority decides; ask holder() for the holder";
+    case Feature::shared:
+    case Feature::holders:
+    case Feature::forces: break;
   }
   return {};
-}
-
-Failure RedlockBackend::without(Mode mode) const {
-  return {Errc::unsupported, describe() + ": " + why_not(mode)};
 }
 
 void RedlockBackend::renew(const std::shared_ptr<Renewal>& operation) {
@@ -95,23 +93,10 @@ void RedlockBackend::check(const std::shared_ptr<Check>& operation) {
   if (open(*operation)) client_->questions.look(std::make_shared<Looking>(operation));
 }
 
-// The client could ask each server for its votes. But such lists come from different moments, and a
-// hold that is just being taken has fewer votes than it needs. So the lists do not show which votes
-// make a hold.
-void RedlockBackend::list(const std::shared_ptr<Listing>& operation) {
-  operation->failed({Errc::unsupported, describe() +
-                                            ": names cannot be listed, because each server "
-                                            "knows only its own votes; ask holder() for one name"});
+void RedlockBackend::find(const std::shared_ptr<QueueLook>& operation) {
+  if (open(*operation)) client_->questions.look(std::make_shared<Looking>(operation));
 }
 
-void RedlockBackend::queue(const std::shared_ptr<QueueLook>& operation) {
-  if (!operation->identifies()) {
-    operation->failed({Errc::unsupported, describe() +
-                                              ": there is no queue, because the next majority "
-                                              "decides; ask holder() for the holder"});
-  } else if (open(*operation)) {
-    client_->questions.look(std::make_shared<Looking>(operation));
-  }
-}
+void RedlockBackend::end(const std::shared_ptr<Release>& operation) { release(operation); }
 
 }  // namespace mortise::redlock

@@ -59,27 +59,23 @@ ZooKeeperBackend::ZooKeeperBackend(Settings settings)
 
 ZooKeeperBackend::~ZooKeeperBackend() = default;
 
-Capabilities ZooKeeperBackend::capabilities() const {
+StoreDescription ZooKeeperBackend::describe() const {
   const std::int64_t negotiated = negotiated_ms_.load();
-  return {.leases = Support::yes,
-          .effective_lease = negotiated != 0 ? milliseconds(negotiated) : settings_.session,
-          .fencing = Support::yes,
-          .fair = Support::yes,
-          .push_wakeup = Support::yes,
-          .one_wake = Support::yes,
-          .survives_restart = Support::yes,
-          // An ensemble does; a client cannot know whether there is more than one server.
-          .survives_failover = settings_.servers.size() > 1 ? Support::yes : Support::unknown,
-          .shared_mode = Support::yes,
-          .permits = Support::yes,
-          .once = Support::yes,
-          .safety_margin = {.permille = margin_permille, .least = least_margin},
-          .lists = Support::yes,
-          .queues = Support::yes,
-          .forces = Support::yes};
+  return {.name = client_.parts.describe(),
+          .capabilities = {
+              .leases = Support::yes,
+              .effective_lease = negotiated != 0 ? milliseconds(negotiated) : settings_.session,
+              .fencing = Support::yes,
+              .fair = Support::yes,
+              .push_wakeup = Support::yes,
+              .one_wake = Support::yes,
+              .survives_restart = Support::yes,
+              // An ensemble does; a client cannot know whether there is more than one server.
+              .survives_failover = settings_.servers.size() > 1 ? Support::yes : Support::unknown,
+              .shared_mode = Support::yes,
+              .permits = Support::yes,
+              .safety_margin = {.permille = margin_permille, .least = least_margin}}};
 }
-
-std::string ZooKeeperBackend::describe() const { return client_.parts.describe(); }
 
 void ZooKeeperBackend::start(Host& host) {
   client_.parts.host = &host;
@@ -113,7 +109,7 @@ void ZooKeeperBackend::stop() noexcept {
     sessions = client_.sessions.take();
   }
   for (const auto& operation : open) {
-    base::farewell(*operation, [this] { return describe(); });
+    base::farewell(*operation, [this] { return client_.parts.describe(); });
   }
   // Without the mutex: a thread that releases a lock at this moment waits for no server.
   const Instant until = BootClock::now() + farewell_time;
@@ -152,7 +148,7 @@ void ZooKeeperBackend::Alarm::ready(short /*events*/, Instant now) {
 bool ZooKeeperBackend::open(const std::shared_ptr<Operation>& operation) {
   if (operation->done()) return false;
   if (stopped_.load()) {
-    client_.parts.fail(operation, {Errc::closed, describe()});
+    client_.parts.fail(operation, {Errc::closed, client_.parts.describe()});
     return false;
   }
   if (client_.sessions.empty()) client_.parts.host->attach(alarm_);
@@ -178,8 +174,6 @@ void ZooKeeperBackend::renew(const std::shared_ptr<Renewal>& operation) {
 void ZooKeeperBackend::release(const std::shared_ptr<Release>& operation) {
   const CompletionScope scope(*this);
   if (!open(operation)) return;
-  if (operation->found() != nullptr)
-    return client_.questions.begin(question(client_.parts, operation));
   if (client_.attempts.release(operation)) return;
   if (!operation->conclusion()) {
     client_.parts.then([operation] { operation->answered(Released::was_lost); });
@@ -207,6 +201,10 @@ void ZooKeeperBackend::list(const std::shared_ptr<Listing>& operation) {
 }
 
 void ZooKeeperBackend::queue(const std::shared_ptr<QueueLook>& operation) { ask(operation); }
+
+void ZooKeeperBackend::find(const std::shared_ptr<QueueLook>& operation) { ask(operation); }
+
+void ZooKeeperBackend::end(const std::shared_ptr<Release>& operation) { ask(operation); }
 
 void ZooKeeperBackend::session_ready(Session& session, short events, Instant now) {
   const CompletionScope scope(*this);

@@ -47,24 +47,34 @@ struct ZooKeeperClient {
 
 /// One mutex for all state, the C client's included. It is never held while anything waits.
 /// Completions are collected under it, and made without it.
-class ZooKeeperBackend final : public Backend, private Session::Owner {
+class ZooKeeperBackend final : public Backend,
+                               public Records,
+                               public Inspector,
+                               public Catalog,
+                               public Enforcer,
+                               private Session::Owner {
  public:
   explicit ZooKeeperBackend(Settings settings);
   ~ZooKeeperBackend() override;
 
-  [[nodiscard]] Capabilities capabilities() const override;
-  [[nodiscard]] std::string describe() const override;
+  [[nodiscard]] StoreDescription describe() const override;
   void start(Host& host) override;
   void stop() noexcept override;
   void acquire(const std::shared_ptr<Acquisition>& operation) override;
   void cancel(const std::shared_ptr<Acquisition>& operation) override;
   void renew(const std::shared_ptr<Renewal>& operation) override;
   void release(const std::shared_ptr<Release>& operation) override;
-  void inspect(const std::shared_ptr<Inspection>& operation) override;
-  void recall(const std::shared_ptr<Recollection>& operation) override;
   void check(const std::shared_ptr<Check>& operation) override;
+  [[nodiscard]] Records* records() noexcept override { return this; }
+  [[nodiscard]] Inspector* inspector() noexcept override { return this; }
+  [[nodiscard]] Catalog* catalog() noexcept override { return this; }
+  [[nodiscard]] Enforcer* enforcer() noexcept override { return this; }
+  void recall(const std::shared_ptr<Recollection>& operation) override;
+  void inspect(const std::shared_ptr<Inspection>& operation) override;
   void list(const std::shared_ptr<Listing>& operation) override;
   void queue(const std::shared_ptr<QueueLook>& operation) override;
+  void find(const std::shared_ptr<QueueLook>& operation) override;
+  void end(const std::shared_ptr<Release>& operation) override;
 
  private:
   /// From its making to its end the mutex is held. Then the requests are sent, and the completions

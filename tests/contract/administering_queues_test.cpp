@@ -17,7 +17,7 @@ const QueueOptions patiently{.wait = patience};
 
 LockOptions for_long() { return {.lease = 60s}; }
 
-MORTISE_TEST(Administering, AQueueTellsWhoHolds, Quality::queues) {
+MORTISE_TEST(Administering, AQueueTellsWhoHolds, Quality::queues, Quality::holders) {
   Client one = client();
   Client asking = client();
   for (const std::string& name : hostile_names()) {
@@ -129,7 +129,7 @@ MORTISE_TEST(Administering, LooksChangeNothing, Quality::lists, Quality::queues)
 }
 
 // Promise: S2
-MORTISE_TEST(Administering, AHoldIsEndedAndItsHolderTold, Quality::forces) {
+MORTISE_TEST(Administering, AHoldIsEndedAndItsHolderTold, Quality::forces, Quality::holders) {
   Client one = client();
   Client other = client();
   Lock lock = one.make_lock("a", {.lease = 3 * short_lease(), .label = "robbed"});

@@ -199,23 +199,20 @@ MORTISE_TEST(Administering, WhatCannotBeAskedIsRefusedInWords) {
 
 MORTISE_TEST(Administering, WhatTheStoreCannotDoItSays) {
   Client one = client();
-  const auto expect = [&](bool can, Support says, auto call) {
+  const auto expect = [&](bool can, auto call) {
     try {
       call();
-      EXPECT_TRUE(can || says == Support::unknown) << "it did what it cannot do";
+      EXPECT_TRUE(can) << "it did what it cannot do";
     } catch (const Error& error) {
       EXPECT_FALSE(can) << error.what();
-      const bool lacks_rights = says == Support::unknown && error.errc() == Errc::denied;
-      EXPECT_TRUE(error.errc() == Errc::unsupported || lacks_rights) << error.what();
+      EXPECT_EQ(error.errc(), Errc::unsupported) << error.what();
       EXPECT_GT(std::string(error.what()).size(), 20U) << "no reason: " << error.what();
     }
   };
-  const Capabilities says = capabilities();
-  expect(has(Quality::lists), says.lists,
-         [&] { static_cast<void>(one.list("", {.wait = patience})); });
-  expect(has(Quality::queues), says.queues,
-         [&] { static_cast<void>(one.queue("a", {.wait = patience})); });
-  expect(has(Quality::forces), says.forces, [&] { one.force_release("a", {.wait = patience}); });
+  expect(has(Quality::holders), [&] { static_cast<void>(one.make_lock("a").holder()); });
+  expect(has(Quality::lists), [&] { static_cast<void>(one.list("", {.wait = patience})); });
+  expect(has(Quality::queues), [&] { static_cast<void>(one.queue("a", {.wait = patience})); });
+  expect(has(Quality::forces), [&] { one.force_release("a", {.wait = patience}); });
 }
 
 MORTISE_TEST(Administering, ACursorOfNobodyHarmsNothing, Quality::lists) {

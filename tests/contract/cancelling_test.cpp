@@ -229,7 +229,7 @@ MORTISE_TEST(Cancelling, OfOneWaiterServesTheOthers) {
   }
 }
 
-MORTISE_TEST(Cancelling, AWaiterWithOtherOptionsIsNoSuccessor) {
+MORTISE_TEST(Cancelling, AWaiterWithOtherOptionsIsNoSuccessor, Quality::holders) {
   Client holder = client();
   Client ours = client();
   Lock held = holder.make_lock("name");

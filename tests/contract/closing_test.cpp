@@ -221,7 +221,7 @@ MORTISE_TEST(Closing, RacesWithCallers) {
   }
 }
 
-MORTISE_TEST(Closing, RacesWithMessagesUnderWay, Hook::delays) {
+MORTISE_TEST(Closing, RacesWithMessagesUnderWay, Hook::delays, Quality::holders) {
   Client other = client();
   Lock theirs = other.make_lock("name");
   std::atomic<bool> enough{false};

@@ -140,9 +140,8 @@ NameQueue held_by_other() {
 // The store may answer its question later, when another client has the name.
 // Promise: S3
 TEST_F(CoreCorners, AForcedReleaseThatIsGivenUpEndsNoHold) {
-  script_->can.forces = Support::yes;
   std::shared_ptr<QueueLook> asked;
-  script_->on_queue = [&](const auto& operation) {
+  script_->on_find = [&](const auto& operation) {
     asked = operation;
     if (operation->name() == "no memory") throw std::bad_alloc();
   };
@@ -160,8 +159,7 @@ TEST_F(CoreCorners, AForcedReleaseThatIsGivenUpEndsNoHold) {
 
 // Promise: S3
 TEST_F(CoreCorners, AForcedReleaseOfWhichNoAnswerComesIsInDoubt) {
-  script_->can.forces = Support::yes;
-  script_->on_queue = [](const auto& operation) { operation->answered(held_by_other()); };
+  script_->on_find = [](const auto& operation) { operation->answered(held_by_other()); };
   script_->on_release = nullptr;
   Client client = open();
   std::error_code ec;

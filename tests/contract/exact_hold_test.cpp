@@ -11,7 +11,7 @@ namespace {
 template <class Request>
 bool answered(Party& party, const Request& request) {
   return eventually([&] {
-    if (!request->done()) static_cast<void>(party.client.make_lock("elsewhere").holder());
+    if (!request->done()) party.client.check(patience);
     return request->done();
   });
 }

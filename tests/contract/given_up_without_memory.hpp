@@ -25,10 +25,10 @@ class LateBackend final : public Backend {
     std::atomic<int> releases{0};
   };
   explicit LateBackend(std::shared_ptr<Seen> seen) : seen_(std::move(seen)) {}
-  [[nodiscard]] Capabilities capabilities() const override { return {.leases = Support::yes}; }
-  [[nodiscard]] std::string describe() const override { return "late"; }
+  [[nodiscard]] StoreDescription describe() const override {
+    return {.name = "late", .capabilities = {.leases = Support::yes}};
+  }
   void start(Host& /*host*/) override {}
-  void stop() noexcept override {}
   void acquire(const std::shared_ptr<Acquisition>& operation) override {
     operation->sent(BootClock::now());
     seen_->asked = operation;
@@ -38,8 +38,6 @@ class LateBackend final : public Backend {
   void release(const std::shared_ptr<Release>& operation) override {
     if (++seen_->releases > 1) operation->answered(Released::released);
   }
-  void inspect(const std::shared_ptr<Inspection>& /*operation*/) override {}
-  void check(const std::shared_ptr<Check>& /*operation*/) override {}
 
  private:
   const std::shared_ptr<Seen> seen_;

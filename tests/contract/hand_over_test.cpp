@@ -161,7 +161,7 @@ MORTISE_TEST(HandOver, OfOtherOptionsGoesToTheServer) {
   }
 }
 
-MORTISE_TEST(HandOver, GivesTheNextHolderItsOwnLabel) {
+MORTISE_TEST(HandOver, GivesTheNextHolderItsOwnLabel, Quality::holders) {
   Client one = client({.turn = 10s});
   Lock ours = one.make_lock("name", {.label = "ours"});
   Lock theirs = one.make_lock("name", {.label = "theirs"});

@@ -130,7 +130,7 @@ TEST_F(LateAnswers, AnUnansweredReleaseGoesOnAsLongAsALateRenewalCounts) {
 // threads, since what orders the two is nothing but time.
 TEST_F(LateAnswers, AnOutcomeThatIsConfirmedTooLateIsInDoubt) {
   be_kind();
-  script_->can.once = Support::yes;
+  script_->on_recall = [](const auto& /*operation*/) {};
   script_->on_release = nullptr;
   script_->on_acquire = [this](const auto& operation) {
     Grant granted = grant(++number_);

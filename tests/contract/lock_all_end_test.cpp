@@ -88,7 +88,7 @@ MORTISE_TEST(LockAll, TellsAFailureByItsName) {
   Client other = client();
   Client closed = client();
   // As the backend's own words begin, "memory server: ...", which are not the lock's name.
-  const std::string begins = store().backend()->describe().substr(0, 1);
+  const std::string begins = store().backend()->describe().name.substr(0, 1);
   Lock a = one.make_lock("a");
   Lock b = closed.make_lock(begins);
   Lock c = one.make_lock("~");

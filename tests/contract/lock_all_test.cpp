@@ -71,7 +71,7 @@ MORTISE_TEST(LockAll, TakesARangeOrTemporariesOrNames) {
   EXPECT_TRUE(is_free_for(other, "a") && is_free_for(other, "b"));
 }
 
-MORTISE_TEST(LockAll, OfNamesTakesTheOptionsOfEachLock) {
+MORTISE_TEST(LockAll, OfNamesTakesTheOptionsOfEachLock, Quality::holders) {
   Client one = client();
   std::error_code ec;
   const Several wrong = lock_all(one, {"a", ""}, {.wait = 0s}, ec);

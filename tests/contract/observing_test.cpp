@@ -106,7 +106,7 @@ MORTISE_TEST(Observing, FailedRenewalsAreToldWithTheReason, Quality::leases, Hoo
     Lock lock = one.make_lock("name", options);
     lock.lock();
     store().set_reachable(false);
-    const std::string server = store().backend()->describe();
+    const std::string server = store().backend()->describe().name;
     EXPECT_TRUE(record->told(Record::Kind::lost, 1));
     const std::vector<Record::Entry> failed = record->all(Record::Kind::failed);
     EXPECT_GE(failed.size(), 1U);

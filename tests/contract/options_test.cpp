@@ -66,7 +66,7 @@ MORTISE_TEST(Options, OfTheClientAreCheckedWhenItIsMade) {
   expect_refused([] { static_cast<void>(Client(std::unique_ptr<Backend>())); }, "backend");
 }
 
-MORTISE_TEST(Options, TheLabelIsSeenByOthers) {
+MORTISE_TEST(Options, TheLabelIsSeenByOthers, Quality::holders) {
   Client one = client();
   Client other = client();
   Lock labelled = one.make_lock("labelled", {.label = "order service, shard 7 \xc3\xa4"});
@@ -90,7 +90,7 @@ MORTISE_TEST(Options, TheLabelIsSeenByOthers) {
   plain.unlock();
 }
 
-MORTISE_TEST(Options, TheHolderIsDescribed) {
+MORTISE_TEST(Options, TheHolderIsDescribed, Quality::holders) {
   Client one = client();
   Client other = client();
   const LockOptions options{.lease = 20s, .label = "me"};

@@ -15,7 +15,7 @@ MORTISE_TEST(Outage, IsReportedWithTheServersNameAndTheCause, Hook::unreachable)
   Client one = client();
   Lock lock = one.make_lock("name", {.lease = std::max(600ms, lease_of({.lease = 600ms}))});
   store().set_reachable(false);
-  const std::string server = store().backend()->describe();
+  const std::string server = store().backend()->describe().name;
   std::error_code ec;
   EXPECT_FALSE(lock.try_lock(ec));
   EXPECT_EQ(ec, Errc::unavailable);

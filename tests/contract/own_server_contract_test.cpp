@@ -46,7 +46,8 @@ BackendUnderTest own_server(bool proxied) {
   return {.name = proxied ? "own_server" : "own_server_direct",
           .open = [=](const auto& /*clock*/) { return std::make_unique<OwnServerStore>(proxied); },
           .hooks = hooks_of_server(proxied),
-          .qualities = {Quality::leases, Quality::fair, Quality::one_wake, Quality::min_hold},
+          .qualities = {Quality::leases, Quality::fair, Quality::one_wake, Quality::min_hold,
+                        Quality::holders},
           .answers_at_once = false};
 }
 

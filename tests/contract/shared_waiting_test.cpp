@@ -129,7 +129,7 @@ MORTISE_TEST(Sharing, AnotherThreadOfAWaitingWritersClientWaitsForItsTurn, Quali
   EXPECT_EQ(one.probe->counts().releases, before.releases + 1);
 }
 
-MORTISE_TEST(Sharing, IsToldToThoseWhoAsk, Quality::shared) {
+MORTISE_TEST(Sharing, IsToldToThoseWhoAsk, Quality::shared, Quality::holders) {
   Client one = client();
   Client other = client();
   Lock reader = one.make_lock("name", {.label = "reads", .mode = Mode::shared});

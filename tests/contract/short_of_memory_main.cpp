@@ -211,10 +211,7 @@ bool unlock_without_successor(long fails_at) {
   class Hooked final : public mortise::Backend {
    public:
     explicit Hooked(std::unique_ptr<mortise::Backend> real) : real_(std::move(real)) {}
-    [[nodiscard]] mortise::Capabilities capabilities() const override {
-      return real_->capabilities();
-    }
-    [[nodiscard]] std::string describe() const override { return real_->describe(); }
+    [[nodiscard]] mortise::StoreDescription describe() const override { return real_->describe(); }
     void start(mortise::Host& host) override { real_->start(host); }
     void stop() noexcept override { real_->stop(); }
     void acquire(const std::shared_ptr<mortise::Acquisition>& o) override { real_->acquire(o); }
@@ -225,8 +222,6 @@ bool unlock_without_successor(long fails_at) {
       if (const auto hook = std::exchange(before_release, nullptr)) hook();
       real_->release(o);
     }
-    void inspect(const std::shared_ptr<mortise::Inspection>& o) override { real_->inspect(o); }
-    void check(const std::shared_ptr<mortise::Check>& o) override { real_->check(o); }
     std::function<void()> before_release;
 
    private:

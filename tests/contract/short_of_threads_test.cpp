@@ -89,18 +89,21 @@ void lock_in_each_way(Client& client, Calls& calls) {
   calls.make("lock_all", [&](auto& ec) {
     const mortise::Guards guards = lock_all({lock, other}, {.wait = 50ms}, ec);
   });
-  calls.make("holder", [&](auto& ec) { static_cast<void>(lock.holder(ec)); });
   calls.make_throwing("throwing lock", [&] {
     lock.lock();
     lock.unlock();
   });
-  calls.make_throwing("throwing holder", [&] { static_cast<void>(lock.holder()); });
 }
 
 void ask_in_each_way(Client& client, Calls& calls) {
   const Capabilities can = client.capabilities();
   calls.make("check", [&](auto& ec) { client.check(2s, ec); });
   calls.make_throwing("throwing check", [&] { client.check(2s); });
+  if (can.holders == Support::yes) {
+    const Lock lock = client.make_lock("a");
+    calls.make("holder", [&](auto& ec) { static_cast<void>(lock.holder(ec)); });
+    calls.make_throwing("throwing holder", [&] { static_cast<void>(lock.holder()); });
+  }
   if (can.lists == Support::yes) {
     calls.make("list", [&](auto& ec) { static_cast<void>(client.list("", {}, ec)); });
   }

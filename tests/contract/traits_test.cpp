@@ -18,11 +18,10 @@ MORTISE_TEST(Traits, AreWhatTheBackendSays) {
   EXPECT_EQ(says.min_hold == Support::yes, has(Quality::min_hold));
   EXPECT_EQ(says.shared_mode == Support::yes, has(Quality::shared));
   EXPECT_EQ(says.permits == Support::yes, has(Quality::permits));
+  EXPECT_EQ(says.holders == Support::yes, has(Quality::holders));
   EXPECT_EQ(says.lists == Support::yes, has(Quality::lists));
   EXPECT_EQ(says.queues == Support::yes, has(Quality::queues));
-  if (says.forces != Support::unknown) {
-    EXPECT_EQ(says.forces == Support::yes, has(Quality::forces));
-  }
+  EXPECT_EQ(says.forces == Support::yes, has(Quality::forces));
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ namespace mortise::fault {
 /// The protocol of the example, for those that change one member.
 class LikeLines : public remote::Protocol {
  public:
-  [[nodiscard]] Capabilities capabilities() const override { return lines_.capabilities(); }
+  [[nodiscard]] StoreCapabilities capabilities() const override { return lines_.capabilities(); }
   [[nodiscard]] std::string kind() const override { return lines_.kind(); }
   void greet(std::string& bytes) const override { lines_.greet(bytes); }
   void take(std::string& bytes, const Acquisition::Request& request,

@@ -214,7 +214,7 @@ TEST_F(OwnServerBackend, AVoidRequestDoesNotEndAnAttemptThatIsTakenBack) {
   const std::uint64_t before = server().requests();
   const auto question = std::make_shared<Inspection>("a");
   backend_->acquire(waits);
-  backend_->inspect(question);
+  backend_->inspector()->inspect(question);
   ASSERT_TRUE(answers(2, before));
   proxy().hold_requests(true);
   backend_->cancel(waits);
@@ -262,7 +262,7 @@ TEST_F(OwnServerBackend, ARequestIsVoidByTheClockOfTheServerThatItGoesTo) {
     restart();
     clock.is_ahead = 1h;
     const auto question = std::make_shared<Inspection>("b");
-    backend_->inspect(question);
+    backend_->inspector()->inspect(question);
     ASSERT_TRUE(host_.run_until([&] { return question->done() && !question->failure(); }));
   };
   const auto tries = attempt(false);

@@ -40,7 +40,7 @@ class RedisClusterOrders : public RedisClusterTest {
   /// Who holds it is told, and who has which slot.
   void look_at(const std::string& name) {
     const auto inspection = std::make_shared<Inspection>(name);
-    backend_->inspect(inspection);
+    backend_->inspector()->inspect(inspection);
     ASSERT_TRUE(host_.run_until([&] { return inspection->done(); }));
     ASSERT_FALSE(inspection->failure()) << inspection->failure().text;
     settle();

@@ -75,7 +75,7 @@ TEST_F(RedisSuccessors, ThatWereTakenBackStayOutOfTheQueue) {
   backend->cancel(next);
   backend->release(release);
   const auto look = std::make_shared<Inspection>("a");
-  backend->inspect(look);
+  backend->inspector()->inspect(look);
   ASSERT_TRUE(host.read_until_done(*look));
   EXPECT_TRUE(next->done());
   EXPECT_EQ(next->grant().number, 0U);

@@ -27,7 +27,7 @@ class RedisVoidRequests : public RedisTest {
   }
   [[nodiscard]] std::shared_ptr<Inspection> ask() {
     auto question = std::make_shared<Inspection>("a");
-    backend_->inspect(question);
+    backend_->inspector()->inspect(question);
     return question;
   }
   /// Reads the answers to all requests up to now.

@@ -61,7 +61,11 @@ rows_of_headers() {
         print in_struct " | `" name "` | `" type "` | " shown(type, value) " |"
     }
     BEGIN { unit["seconds"] = "s"; unit["minutes"] = "min"; unit["hours"] = "h" }
-    /^struct [A-Za-z]*(Options|Capabilities) \{$/ { in_struct = $2; statement = ""; next }
+    /^struct [A-Za-z]*(Options|Capabilities)( : [A-Za-z]+)? \{$/ {
+        in_struct = $2 == "StoreCapabilities" ? "Capabilities" : $2
+        statement = ""
+        next
+    }
     /^enum class Errc/ { in_struct = "Errc"; next }
     /^};/ { in_struct = ""; next }
     in_struct == "" { next }

@@ -58,7 +58,7 @@ class FileDamageTest : public FileTest {
     EXPECT_THAT(why.text, HasSubstr(path_of("a")));
     EXPECT_THAT(why.text, HasSubstr(words));
     const auto inspection = std::make_shared<Inspection>("a");
-    client->backend().inspect(inspection);
+    client->backend().inspector()->inspect(inspection);
     EXPECT_EQ(inspection->failure().code, Errc::protocol);
     EXPECT_TRUE(client->try_lock("b"));
   }

@@ -203,7 +203,7 @@ TEST_F(FileDirectoryTest, BadUrlsAreRefusedByName) {
 TEST_F(FileDirectoryTest, PathsAreDecoded) {
   const std::string path = made("with space");
   EXPECT_FALSE(refusal("file://" + directory() + "/with%20space"));
-  EXPECT_EQ(backend("file://" + directory() + "/with%20space")->describe(), "file " + path);
+  EXPECT_EQ(backend("file://" + directory() + "/with%20space")->describe().name, "file " + path);
 }
 
 TEST_F(FileDirectoryTest, OneThatVanishedIsMadeAgainOrNamed) {

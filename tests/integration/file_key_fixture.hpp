@@ -85,7 +85,7 @@ class KeyUser {
   [[nodiscard]] std::shared_ptr<Recollection> recall(Recollection::Kind kind,
                                                      const std::string& key) {
     auto operation = std::make_shared<Recollection>(kind, key);
-    user_->backend().recall(operation);
+    user_->backend().records()->recall(operation);
     return operation;
   }
   [[nodiscard]] mortise::Record look(const std::string& key) {

@@ -23,7 +23,7 @@ class FileListingTest : public FileSharingTest {
     std::string cursor;
     do {
       const auto listing = std::make_shared<Listing>("", cursor, limit, mode);
-      user.backend().list(listing);
+      user.backend().catalog()->list(listing);
       EXPECT_FALSE(listing->failure());
       const NamePage& page = listing->page();
       EXPECT_LE(page.names.size(), limit);
@@ -35,7 +35,7 @@ class FileListingTest : public FileSharingTest {
   static std::vector<HolderEntry> holders(User& user, Mode mode = Mode::exclusive,
                                           std::size_t limit = 10) {
     const auto look = std::make_shared<QueueLook>("a", limit, mode);
-    user.backend().queue(look);
+    user.backend().catalog()->queue(look);
     EXPECT_FALSE(look->failure());
     return look->queue().holders;
   }
@@ -70,7 +70,7 @@ TEST_F(FileListingTest, PermitsInAnotherNamesFileAreRefused) {
   std::filesystem::copy_file(directory() + "/" + file_name("a", Mode::permit),
                              directory() + "/" + file_name("b", Mode::permit));
   const auto look = std::make_shared<QueueLook>("b", 10, Mode::permit);
-  mine->backend().queue(look);
+  mine->backend().catalog()->queue(look);
   EXPECT_EQ(look->failure().code, Errc::protocol) << look->failure().text;
   EXPECT_NE(look->failure().text.find("another lock name"), std::string::npos);
 }

@@ -240,7 +240,7 @@ TEST_F(FileLockTest, CheckLeavesOneFileOfOnePage) {
 
 TEST_F(FileLockTest, CapabilitiesAreHonest) {
   const auto client = user();
-  const Capabilities found = client->backend().capabilities();
+  const StoreCapabilities found = client->backend().describe().capabilities;
   EXPECT_EQ(found.leases, Support::no);
   EXPECT_EQ(found.fencing, Support::yes);
   EXPECT_EQ(found.fair, Support::no);
@@ -250,7 +250,7 @@ TEST_F(FileLockTest, CapabilitiesAreHonest) {
   EXPECT_EQ(found.survives_failover, Support::no);
   EXPECT_EQ(found.shared_mode, Support::yes);
   EXPECT_EQ(found.permits, Support::yes);
-  EXPECT_EQ(client->backend().describe(), "file " + directory());
+  EXPECT_EQ(client->backend().describe().name, "file " + directory());
 }
 
 TEST_F(FileLockTest, GrantsWithAFlushAreGrants) {

@@ -20,7 +20,7 @@ class FileOneWakeTest : public FileWaitingTest {
 TEST_P(FileOneWakeTest, AReleaseWakesOneWaiter) {
   constexpr std::size_t count = 6;
   const auto holder = client();
-  EXPECT_EQ(holder->backend().capabilities().one_wake, Support::yes);
+  EXPECT_EQ(holder->backend().describe().capabilities.one_wake, Support::yes);
   const auto hold = holder->try_lock("a");
   WaitingThreads waiters;
   for (std::size_t i = 0; i < count; ++i) {

@@ -246,7 +246,8 @@ TEST_P(FileWaitingTest, NamesThatComeAndGoExclude) {
 
 TEST_P(FileWaitingTest, CapabilitiesTellHowOneWaits) {
   const bool both = GetParam() == Sleeping::on_both && WakeWord::can_sleep_on_both();
-  EXPECT_EQ(client()->backend().capabilities().one_wake, both ? Support::yes : Support::no);
+  EXPECT_EQ(client()->backend().describe().capabilities.one_wake,
+            both ? Support::yes : Support::no);
 }
 
 // Promise: L4

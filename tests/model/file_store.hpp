@@ -36,9 +36,9 @@ class FileStore final : public Store {
 };
 
 inline std::set<Quality> qualities_of_files() {
-  std::set<Quality> qualities{
-      Quality::once,   Quality::lists,  Quality::lists_once, Quality::lists_long_names,
-      Quality::queues, Quality::shared, Quality::permits};
+  std::set<Quality> qualities{Quality::once,       Quality::holders,          Quality::lists,
+                              Quality::lists_once, Quality::lists_long_names, Quality::queues,
+                              Quality::shared,     Quality::permits};
   if (file::WakeWord::can_sleep_on_both()) qualities.insert(Quality::one_wake);
   return qualities;
 }

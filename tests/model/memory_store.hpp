@@ -46,10 +46,10 @@ inline BackendUnderTest memory_server() {
               },
           .hooks = all_hooks_but({Hook::processes}),
           .qualities = {Quality::leases, Quality::fair, Quality::one_wake, Quality::once,
-                        Quality::min_hold, Quality::shared, Quality::permits, Quality::lists,
-                        Quality::lists_once, Quality::lists_long_names, Quality::queues,
-                        Quality::queues_of_many, Quality::queues_of_both, Quality::waiters,
-                        Quality::waiter_labels, Quality::forces}};
+                        Quality::min_hold, Quality::shared, Quality::permits, Quality::holders,
+                        Quality::lists, Quality::lists_once, Quality::lists_long_names,
+                        Quality::queues, Quality::queues_of_many, Quality::queues_of_both,
+                        Quality::waiters, Quality::waiter_labels, Quality::forces}};
 }
 
 }  // namespace mortise::contract

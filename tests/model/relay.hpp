@@ -19,8 +19,7 @@ class Relay : public Backend {
  public:
   explicit Relay(std::unique_ptr<Backend> behind) : behind_(std::move(behind)) {}
 
-  [[nodiscard]] Capabilities capabilities() const override { return behind_->capabilities(); }
-  [[nodiscard]] std::string describe() const override { return behind_->describe(); }
+  [[nodiscard]] StoreDescription describe() const override { return behind_->describe(); }
   void start(Host& host) override {
     host_ = &host;
     behind_->start(host);
@@ -34,15 +33,15 @@ class Relay : public Backend {
   }
   void renew(const std::shared_ptr<Renewal>& operation) override { behind_->renew(operation); }
   void release(const std::shared_ptr<Release>& operation) override { behind_->release(operation); }
-  void inspect(const std::shared_ptr<Inspection>& operation) override {
-    behind_->inspect(operation);
-  }
-  void recall(const std::shared_ptr<Recollection>& operation) override {
-    behind_->recall(operation);
-  }
-  void list(const std::shared_ptr<Listing>& operation) override { behind_->list(operation); }
-  void queue(const std::shared_ptr<QueueLook>& operation) override { behind_->queue(operation); }
   void check(const std::shared_ptr<Check>& operation) override { behind_->check(operation); }
+  [[nodiscard]] std::string identity() const override { return behind_->identity(); }
+  [[nodiscard]] Records* records() noexcept override { return behind_->records(); }
+  [[nodiscard]] Inspector* inspector() noexcept override { return behind_->inspector(); }
+  [[nodiscard]] Catalog* catalog() noexcept override { return behind_->catalog(); }
+  [[nodiscard]] Enforcer* enforcer() noexcept override { return behind_->enforcer(); }
+  [[nodiscard]] std::string why_not(Feature feature) const override {
+    return behind_->why_not(feature);
+  }
   [[nodiscard]] bool needs_waiting_threads() const noexcept override {
     return behind_->needs_waiting_threads();
   }
@@ -61,7 +60,7 @@ class Relay : public Backend {
 };
 
 // Nothing that this client asks arrives once `cut` is true; what comes by itself still does.
-class CutRelay final : public Relay {
+class CutRelay final : public Relay, private Records {
  public:
   CutRelay(std::unique_ptr<Backend> behind, std::shared_ptr<const std::atomic<bool>> cut)
       : Relay(std::move(behind)), cut_(std::move(cut)) {}
@@ -78,11 +77,15 @@ class CutRelay final : public Relay {
   void release(const std::shared_ptr<Release>& operation) override {
     if (!cut_->load()) Relay::release(operation);
   }
-  void recall(const std::shared_ptr<Recollection>& operation) override {
-    if (!cut_->load()) Relay::recall(operation);
+  [[nodiscard]] Records* records() noexcept override {
+    return Relay::records() != nullptr ? this : nullptr;
   }
 
  private:
+  void recall(const std::shared_ptr<Recollection>& operation) override {
+    if (!cut_->load()) Relay::records()->recall(operation);
+  }
+
   const std::shared_ptr<const std::atomic<bool>> cut_;
 };
 

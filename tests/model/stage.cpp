@@ -30,7 +30,7 @@ Stage::Stage(const contract::BackendUnderTest& under_test, const Workload& what,
       hooks(under_test.hooks),
       names(numbered(what.names)),
       store(under_test.open(when.clock())),
-      capabilities(store->backend()->capabilities()),
+      capabilities(store->backend()->describe().capabilities),
       history(HistoryFile::create(
           directory.file("history"),
           events_a_second * (static_cast<std::uint64_t>(length.count()) / 1000 + 3))),

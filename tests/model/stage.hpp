@@ -125,7 +125,7 @@ struct Stage {
   const std::vector<std::string> names;
   const TemporaryDirectory directory;
   const std::unique_ptr<contract::Store> store;
-  const Capabilities capabilities;
+  const StoreCapabilities capabilities;
   HistoryFile history;
   ResourceProcess resource;
   contract::Shared<Tally> tally;

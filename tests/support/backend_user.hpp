@@ -99,7 +99,7 @@ class BackendUser {
   }
   [[nodiscard]] std::optional<Holder> holder(const std::string& name) {
     const auto operation = std::make_shared<Inspection>(name);
-    backend_->inspect(operation);
+    backend_->inspector()->inspect(operation);
     return operation->holder();
   }
 

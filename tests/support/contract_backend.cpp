@@ -52,6 +52,7 @@ bool BackendUnderTest::has(const Need& need) const {
     case Quality::permits:
     case Quality::fair:
     case Quality::chance:
+    case Quality::holders:
     case Quality::lists:
     case Quality::lists_once:
     case Quality::lists_long_names:

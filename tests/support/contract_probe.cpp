@@ -46,15 +46,18 @@ void Probe::saw(const std::shared_ptr<Acquisition>& operation) {
   }
 }
 
-class ProbedBackend final : public Backend {
+class ProbedBackend final : public Backend,
+                            private Records,
+                            private Inspector,
+                            private Catalog,
+                            private Enforcer {
  public:
   ProbedBackend(std::unique_ptr<Backend> backend, std::shared_ptr<Probe> probe)
       : backend_(std::move(backend)), probe_(std::move(probe)) {
     probe_->backend_.store(backend_.get());
   }
 
-  [[nodiscard]] Capabilities capabilities() const override { return backend_->capabilities(); }
-  [[nodiscard]] std::string describe() const override { return backend_->describe(); }
+  [[nodiscard]] StoreDescription describe() const override { return backend_->describe(); }
   void start(Host& host) override { backend_->start(host); }
   void stop() noexcept override { backend_->stop(); }
 
@@ -89,24 +92,24 @@ class ProbedBackend final : public Backend {
     }
     if (!severed()) backend_->release(operation);
   }
-  void inspect(const std::shared_ptr<Inspection>& operation) override {
-    if (!severed()) backend_->inspect(operation);
-  }
-  void recall(const std::shared_ptr<Recollection>& operation) override {
-    {
-      const std::lock_guard lock(probe_->mutex_);
-      ++probe_->counts_.recalls;
-    }
-    if (!probe_->severed_) backend_->recall(operation);
-  }
-  void list(const std::shared_ptr<Listing>& operation) override {
-    if (!severed()) backend_->list(operation);
-  }
-  void queue(const std::shared_ptr<QueueLook>& operation) override {
-    if (!severed()) backend_->queue(operation);
-  }
   void check(const std::shared_ptr<Check>& operation) override {
     if (!severed()) backend_->check(operation);
+  }
+  [[nodiscard]] std::string identity() const override { return backend_->identity(); }
+  [[nodiscard]] Records* records() noexcept override {
+    return backend_->records() != nullptr ? this : nullptr;
+  }
+  [[nodiscard]] Inspector* inspector() noexcept override {
+    return backend_->inspector() != nullptr ? this : nullptr;
+  }
+  [[nodiscard]] Catalog* catalog() noexcept override {
+    return backend_->catalog() != nullptr ? this : nullptr;
+  }
+  [[nodiscard]] Enforcer* enforcer() noexcept override {
+    return backend_->enforcer() != nullptr ? this : nullptr;
+  }
+  [[nodiscard]] std::string why_not(Feature feature) const override {
+    return backend_->why_not(feature);
   }
   [[nodiscard]] bool needs_waiting_threads() const noexcept override {
     return backend_->needs_waiting_threads();
@@ -116,6 +119,28 @@ class ProbedBackend final : public Backend {
   }
 
  private:
+  void inspect(const std::shared_ptr<Inspection>& operation) override {
+    if (!severed()) backend_->inspector()->inspect(operation);
+  }
+  void recall(const std::shared_ptr<Recollection>& operation) override {
+    {
+      const std::lock_guard lock(probe_->mutex_);
+      ++probe_->counts_.recalls;
+    }
+    if (!probe_->severed_) backend_->records()->recall(operation);
+  }
+  void list(const std::shared_ptr<Listing>& operation) override {
+    if (!severed()) backend_->catalog()->list(operation);
+  }
+  void queue(const std::shared_ptr<QueueLook>& operation) override {
+    if (!severed()) backend_->catalog()->queue(operation);
+  }
+  void find(const std::shared_ptr<QueueLook>& operation) override {
+    if (!severed()) backend_->enforcer()->find(operation);
+  }
+  void end(const std::shared_ptr<Release>& operation) override {
+    if (!severed()) backend_->enforcer()->end(operation);
+  }
   [[nodiscard]] bool severed() const { return probe_->severed_.load(); }
 
   const std::unique_ptr<Backend> backend_;

@@ -27,11 +27,12 @@ struct Script {
   std::function<void(const std::shared_ptr<Acquisition>&)> on_cancel;
   std::function<void(const std::shared_ptr<Release>&)> on_release;
   std::function<void(const std::shared_ptr<Renewal>&)> on_renew;
-  std::function<void(const std::shared_ptr<Check>&)> on_check;  ///< by default it is answered
-  std::function<void(const std::shared_ptr<QueueLook>&)> on_queue;
-  std::function<bool(Operation&)> on_wait;  ///< as `Backend::wait()`
+  std::function<void(const std::shared_ptr<Check>&)> on_check;     ///< by default it is answered
+  std::function<void(const std::shared_ptr<QueueLook>&)> on_find;  ///< see `Enforcer`; empty: none
+  std::function<void(const std::shared_ptr<Recollection>&)> on_recall;  ///< empty: no `Records`
+  std::function<bool(Operation&)> on_wait;                              ///< as `Backend::wait()`
   std::function<void()> on_stop;
-  Capabilities can{.leases = Support::yes, .fencing = Support::yes};
+  StoreCapabilities can{.leases = Support::yes, .fencing = Support::yes};
 
   std::atomic<Host*> host{nullptr};
   std::atomic<int> acquires{0};
@@ -60,12 +61,13 @@ struct Script {
   std::shared_ptr<Renewal> renewal_;
 };
 
-class ScriptedBackend final : public Backend {
+class ScriptedBackend final : public Backend, private Records, private Inspector, private Enforcer {
  public:
   explicit ScriptedBackend(std::shared_ptr<Script> script) : script_(std::move(script)) {}
 
-  [[nodiscard]] Capabilities capabilities() const override { return script_->can; }
-  [[nodiscard]] std::string describe() const override { return "script"; }
+  [[nodiscard]] StoreDescription describe() const override {
+    return {.name = "script", .capabilities = script_->can};
+  }
   void start(Host& host) override { script_->host.store(&host); }
   void stop() noexcept override {
     script_->stopped.store(true);
@@ -97,16 +99,13 @@ class ScriptedBackend final : public Backend {
     ++script_->renewals;
     if (script_->on_renew) script_->on_renew(operation);
   }
-  void inspect(const std::shared_ptr<Inspection>& operation) override {
-    operation->answered(std::nullopt);
-  }
-  void queue(const std::shared_ptr<QueueLook>& operation) override {
-    if (script_->on_queue) script_->on_queue(operation);
-  }
   void check(const std::shared_ptr<Check>& operation) override {
     if (script_->on_check) return script_->on_check(operation);
     operation->answered();
   }
+  [[nodiscard]] Records* records() noexcept override { return script_->on_recall ? this : nullptr; }
+  [[nodiscard]] Inspector* inspector() noexcept override { return this; }
+  [[nodiscard]] Enforcer* enforcer() noexcept override { return script_->on_find ? this : nullptr; }
 
   bool wait(Operation& operation, std::uint32_t /*seen*/,
             std::chrono::nanoseconds /*at_most*/) override {
@@ -114,6 +113,15 @@ class ScriptedBackend final : public Backend {
   }
 
  private:
+  void recall(const std::shared_ptr<Recollection>& operation) override {
+    script_->on_recall(operation);
+  }
+  void inspect(const std::shared_ptr<Inspection>& operation) override {
+    operation->answered(std::nullopt);
+  }
+  void find(const std::shared_ptr<QueueLook>& operation) override { script_->on_find(operation); }
+  void end(const std::shared_ptr<Release>& operation) override { release(operation); }
+
   template <class Operations, class Asked>
   void note(Operations& operations, const Asked& operation) {
     const std::lock_guard lock(script_->mutex);

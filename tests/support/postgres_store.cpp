@@ -149,20 +149,28 @@ BackendUnderTest postgres_backend(PostgresWay way, const std::string& parameters
   // Without tickets nobody stands in a queue: a release calls all who wait.
   if (!fair) hooks.erase(Hook::counts);
   hooks.insert(Hook::take_key_away);
-  std::set qualities = fair ? std::set{Quality::leases,         Quality::fair,
-                                       Quality::one_wake,       Quality::once,
-                                       Quality::min_hold,       Quality::shared,
-                                       Quality::permits,        Quality::lists,
-                                       Quality::lists_once,     Quality::lists_long_names,
-                                       Quality::queues,         Quality::queues_of_many,
-                                       Quality::queues_of_both, Quality::waiters,
-                                       Quality::forces}
-                            : std::set{Quality::leases,         Quality::once,
-                                       Quality::min_hold,       Quality::shared,
-                                       Quality::permits,        Quality::lists,
-                                       Quality::lists_once,     Quality::lists_long_names,
-                                       Quality::queues,         Quality::queues_of_many,
-                                       Quality::queues_of_both, Quality::forces};
+  std::set qualities =
+      fair ? std::set{Quality::leases,
+                      Quality::fair,
+                      Quality::one_wake,
+                      Quality::once,
+                      Quality::min_hold,
+                      Quality::shared,
+                      Quality::permits,
+                      Quality::holders,
+                      Quality::lists,
+                      Quality::lists_once,
+                      Quality::lists_long_names,
+                      Quality::queues,
+                      Quality::queues_of_many,
+                      Quality::queues_of_both,
+                      Quality::waiters,
+                      Quality::forces}
+           : std::set{Quality::leases, Quality::once,           Quality::min_hold,
+                      Quality::shared, Quality::permits,        Quality::holders,
+                      Quality::lists,  Quality::lists_once,     Quality::lists_long_names,
+                      Quality::queues, Quality::queues_of_many, Quality::queues_of_both,
+                      Quality::forces};
   if (!fair && way == PostgresWay::pooled) qualities.insert(Quality::chance);
   return {
       .name = word_for(way),

@@ -157,10 +157,10 @@ BackendUnderTest redis_backend(RedisWay way, const std::string& parameters) {
               },
           .hooks = std::move(hooks),
           .qualities = {Quality::leases, Quality::fair, Quality::one_wake, Quality::once,
-                        Quality::min_hold, Quality::shared, Quality::permits, Quality::lists,
-                        Quality::lists_long_names, Quality::queues, Quality::queues_of_many,
-                        Quality::queues_of_both, Quality::waiters, Quality::waiter_labels,
-                        Quality::forces},
+                        Quality::min_hold, Quality::shared, Quality::permits, Quality::holders,
+                        Quality::lists, Quality::lists_long_names, Quality::queues,
+                        Quality::queues_of_many, Quality::queues_of_both, Quality::waiters,
+                        Quality::waiter_labels, Quality::forces},
           .missing = test::RedisServer::missing,
           .answers_at_once = false};
 }

@@ -136,7 +136,8 @@ BackendUnderTest redlock_backend(const RedlockWay& way, const std::string& param
                 return std::make_unique<RedlockStore>(way, parameters);
               },
           .hooks = std::move(hooks),
-          .qualities = {Quality::leases, Quality::min_hold, Quality::shared, Quality::forces},
+          .qualities = {Quality::leases, Quality::min_hold, Quality::shared, Quality::holders,
+                        Quality::forces},
           .missing = test::RedisServer::missing,
           .answers_at_once = false};
 }

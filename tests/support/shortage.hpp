@@ -133,9 +133,9 @@ class ShortageUser {
   }
   [[nodiscard]] bool is_held(const std::string& name) {
     const auto look = std::make_shared<Inspection>(name);
-    backend_->inspect(look);
+    backend_->inspector()->inspect(look);
     finish(
-        *look, [&] { backend_->inspect(look); }, "nobody says who holds it");
+        *look, [&] { backend_->inspector()->inspect(look); }, "nobody says who holds it");
     return look->holder().has_value();
   }
   /// Far sooner than by its lease, and nobody asks once more.

@@ -68,9 +68,9 @@ std::string words(std::chrono::milliseconds time) {
 
 std::map<std::string, std::string> answers_of(const Capabilities& can) {
   // A new capability does not compile here until it has a name.
+  const StoreCapabilities& store = can;
   const auto& [leases, effective_lease, fencing, fair, push_wakeup, one_wake, survives_restart,
-               survives_failover, shared_mode, permits, once, min_hold, safety_margin, lists,
-               queues, forces] = can;
+               survives_failover, shared_mode, permits, min_hold, safety_margin] = store;
   return {{"leases", words(leases)},
           {"effective_lease", effective_lease ? words(*effective_lease) : "empty"},
           {"fencing", words(fencing)},
@@ -81,13 +81,14 @@ std::map<std::string, std::string> answers_of(const Capabilities& can) {
           {"survives_failover", words(survives_failover)},
           {"shared_mode", words(shared_mode)},
           {"permits", words(permits)},
-          {"once", words(once)},
           {"min_hold", words(min_hold)},
           {"safety_margin",
            std::to_string(safety_margin.permille / 10) + " %, " + words(safety_margin.least)},
-          {"lists", words(lists)},
-          {"queues", words(queues)},
-          {"forces", words(forces)}};
+          {"once", words(can.once)},
+          {"holders", words(can.holders)},
+          {"lists", words(can.lists)},
+          {"queues", words(can.queues)},
+          {"forces", words(can.forces)}};
 }
 
 std::string url_of(const std::string& store, const std::string& directory) {

@@ -27,7 +27,7 @@ namespace {
 /// Messages of one letter: "g" answers a greeting, "a" any other request.
 class Letters final : public remote::Protocol {
  public:
-  [[nodiscard]] Capabilities capabilities() const override { return {}; }
+  [[nodiscard]] StoreCapabilities capabilities() const override { return {}; }
   [[nodiscard]] std::string kind() const override { return "letters"; }
   void greet(std::string& bytes) const override {
     ++greetings;

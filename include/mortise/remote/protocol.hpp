@@ -39,10 +39,9 @@ class MORTISE_API Protocol {
  public:
   virtual ~Protocol();
 
-  /// @return the properties of the server. The client itself sets the properties of modes and
-  /// questions that this interface does not have (`shared_mode`, `permits`, `once`, `lists`,
-  /// `queues`, `forces`) to `no`.
-  [[nodiscard]] virtual Capabilities capabilities() const = 0;
+  /// @return the properties of the server. The client itself sets the properties of modes that this
+  /// interface does not have (`shared_mode`, `permits`) to `no`.
+  [[nodiscard]] virtual StoreCapabilities capabilities() const = 0;
   /// @return one word for the kind of store, for messages and for `Backend::identity()`.
   [[nodiscard]] virtual std::string kind() const = 0;
 

@@ -18,28 +18,26 @@ RedisBackend::RedisBackend(Settings settings)
 RedisBackend::~RedisBackend() = default;
 
 // The reasons are in docs/stores/redis.md.
-Capabilities RedisBackend::capabilities() const {
+StoreDescription RedisBackend::describe() const {
   const Support fair = settings_.queue_mode == QueueMode::fair ? Support::yes : Support::no;
-  return {.leases = Support::yes,
+  const Support alone = settings_.queue_mode == QueueMode::redisson ? Support::no : Support::yes;
+  return {
+      .name = words_of(settings_),
+      .capabilities = {
+          .leases = Support::yes,
           .fencing = Support::yes,
           .fair = fair,
           .push_wakeup = Support::yes,
-          .one_wake = settings_.queue_mode == QueueMode::redisson ? Support::no : Support::yes,
+          .one_wake = alone,
           // With persistence at each write; the server does not tell how its disk behaves.
           .survives_restart = Support::unknown,
           // Where that many replicas are all that may be promoted, which the server does not tell.
           .survives_failover = settings_.replicas > 0 ? Support::unknown : Support::no,
           // Redisson's RLock has no readers, and its read-write lock is another one.
-          .shared_mode = settings_.queue_mode == QueueMode::redisson ? Support::no : Support::yes,
+          .shared_mode = alone,
           .permits = Support::yes,
-          .once = Support::yes,
-          .min_hold = Support::yes,
-          .lists = Support::yes,
-          .queues = Support::yes,
-          .forces = Support::yes};
+          .min_hold = Support::yes}};
 }
-
-std::string RedisBackend::describe() const { return words_of(settings_); }
 
 void RedisBackend::start(Host& host) {
   client_ = std::make_unique<RedisClient>(settings_, tls_.get(), host);
@@ -48,7 +46,7 @@ void RedisBackend::start(Host& host) {
 Parts& RedisBackend::parts() noexcept { return client_->parts; }
 
 bool RedisBackend::open(Operation& operation) {
-  return client_->polling.begin(operation, [this] { return describe(); });
+  return client_->polling.begin(operation, [this] { return words_of(settings_); });
 }
 
 void RedisBackend::acquire(const std::shared_ptr<Acquisition>& operation) {
@@ -57,7 +55,7 @@ void RedisBackend::acquire(const std::shared_ptr<Acquisition>& operation) {
   if (request.mode == Mode::shared && parts().redisson != nullptr) {
     return operation->failed(
         {Errc::unsupported,
-         describe() + ": interop=redisson has no shared locks; use an exclusive lock"});
+         words_of(settings_) + ": interop=redisson has no shared locks; use an exclusive lock"});
   }
   if (Failure bad = client_->requests.check_name(request.name);
       bad && request.mode == Mode::exclusive) {
@@ -85,8 +83,6 @@ void RedisBackend::renew(const std::shared_ptr<Renewal>& operation) {
 
 void RedisBackend::release(const std::shared_ptr<Release>& operation) {
   if (!open(*operation)) return;
-  if (operation->found() != nullptr)
-    return client_->exchange.submit(Call::made(Call::Kind::force, operation));
   if (base::mutant("redis.forget_a_hold_before_its_release")) {
     client_->attempts.give_up_release(operation->hold());
   }
@@ -125,6 +121,12 @@ void RedisBackend::queue(const std::shared_ptr<QueueLook>& operation) {
   client_->exchange.submit(Call::made(Call::Kind::queue, operation));
 }
 
+void RedisBackend::find(const std::shared_ptr<QueueLook>& operation) { queue(operation); }
+
+void RedisBackend::end(const std::shared_ptr<Release>& operation) {
+  if (open(*operation)) client_->exchange.submit(Call::made(Call::Kind::force, operation));
+}
+
 // What waits first, then everybody's operations.
 void RedisBackend::stop() noexcept {
   if (!client_ || client_->polling.is_closed()) return;
@@ -138,7 +140,7 @@ void RedisBackend::stop() noexcept {
 
 void RedisBackend::end_all() noexcept {
   remote::end_all(
-      client_->exchange, client_->attempts, [this] { return describe(); },
+      client_->exchange, client_->attempts, [this] { return words_of(settings_); },
       [this](auto end) {
         for (std::size_t i = 0; Server* const server = client_->topology->nth(i); ++i) {
           end(server->end());

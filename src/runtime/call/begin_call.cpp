@@ -152,8 +152,8 @@ void BeginCall::begin_to_recall(core::Nanos at_most) {
   }
   recall_.until = BootClock::now() + at_most;
   recall_.question.emplace(what_.slot->client().store(), *recall_.asked, Errc::unavailable);
-  recall_.silence =
-      recall_.question->send([this](Backend& backend) { backend.recall(recall_.asked); });
+  recall_.silence = recall_.question->send(
+      [this](Backend& backend) { backend.records()->recall(recall_.asked); });
   if (recall_.silence) recall_.until = Instant{};
 }
 

@@ -25,7 +25,7 @@ AcquireOptions without_thread(const Slot& slot, const AcquireOptions& options) {
   if (slot.client().forked()) throw Error(slot.client().closed_failure());
   const Backend& backend = slot.client().store().backend();
   if (backend.needs_waiting_threads()) {
-    throw Error({Errc::unsupported, backend.describe() +
+    throw Error({Errc::unsupported, slot.client().store().name() +
                                         ": a waiter of this store needs a thread of its own; make "
                                         "the blocking call in a thread"});
   }

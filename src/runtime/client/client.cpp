@@ -9,7 +9,7 @@
 #include "runtime/call/pending_check.hpp"
 #include "runtime/call/pending_close.hpp"
 #include "runtime/client/client_state.hpp"
-#include "runtime/client/mode_support.hpp"
+#include "runtime/client/feature_support.hpp"
 #include "runtime/client/raise.hpp"
 #include "runtime/hold/slot.hpp"
 #include "runtime/hold/snapshot.hpp"
@@ -41,7 +41,7 @@ Client::Client(std::unique_ptr<Backend> backend, ClientOptions options) {
   options.give_up = std::min<std::chrono::milliseconds>(options.give_up, base::longest_span);
   options.turn = std::min<std::chrono::milliseconds>(options.turn, base::longest_span);
   if (options.drive == Drive::program && backend->needs_waiting_threads()) {
-    throw Error({Errc::unsupported, backend->describe() +
+    throw Error({Errc::unsupported, backend->describe().name +
                                         ": Drive::program: a waiter of this store needs a thread "
                                         "of its own; use Drive::threads"});
   }
@@ -84,12 +84,12 @@ Lock Client::make_lock(std::string_view name, const LockOptions& options) {
   raise_if(core::check_name(name));
   raise_if(core::check(options));
   if (!opened(state_).alive()) throw Error(opened(state_).closed_failure());
-  const Backend& backend = opened(state_).store().backend();
+  Backend& backend = opened(state_).store().backend();
   raise_if(runtime::check_support(backend, options.mode));
   if (options.min_hold > std::chrono::milliseconds(0) &&
-      backend.capabilities().min_hold != Support::yes) {
+      backend.describe().capabilities.min_hold != Support::yes) {
     throw Error({Errc::unsupported,
-                 backend.describe() +
+                 backend.describe().name +
                      ": LockOptions::min_hold: it frees a name as soon as the client is gone; use "
                      "Client::make_once()"});
   }
@@ -149,7 +149,7 @@ std::size_t Client::poll(std::size_t at_most) noexcept {
 
 Capabilities Client::capabilities() const {
   runtime::ClientState& state = opened(state_);
-  return state.forked() ? Capabilities() : state.store().backend().capabilities();
+  return state.forked() ? Capabilities() : runtime::capabilities_of(state.store().backend());
 }
 
 Snapshot Client::snapshot() const {

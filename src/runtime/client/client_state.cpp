@@ -86,7 +86,7 @@ Failure ClientState::closed_failure() const {
   return {Errc::closed, forked()
                             ? "this process was forked after the client was opened; open a new "
                               "client here"
-                            : store_.backend().describe()};
+                            : store_.name()};
 }
 
 std::shared_ptr<Slot> ClientState::slot(std::string_view name, Mode mode, Owner owner) {

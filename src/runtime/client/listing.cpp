@@ -12,7 +12,7 @@
 #include "core/terms.hpp"
 #include "runtime/call/asking.hpp"
 #include "runtime/client/client_state.hpp"
-#include "runtime/client/mode_support.hpp"
+#include "runtime/client/feature_support.hpp"
 #include "runtime/client/raise.hpp"
 
 #include <chrono>
@@ -87,9 +87,11 @@ Failure check_name(std::string_view name, Mode mode) {
 }
 
 /// A store without readers still lists its locks if a caller asks for `Mode::shared`.
-Failure check_space(ClientState& client, Mode mode) {
+Failure check_space(ClientState& client, Mode mode, Feature feature) {
   if (!client.alive()) return client.closed_failure();
-  return runtime::check_support(client.store().backend(), space_of(mode));
+  Backend& backend = client.store().backend();
+  if (Failure none = runtime::check_support(backend, space_of(mode))) return none;
+  return runtime::check_support(backend, feature);
 }
 
 Failure list_page(ClientState& client, std::string_view prefix, const ListOptions& options,
@@ -99,11 +101,11 @@ Failure list_page(ClientState& client, std::string_view prefix, const ListOption
     return wrong("the prefix has " + std::to_string(prefix.size()) + " bytes; at most " +
                  std::to_string(core::longest_name) + " are allowed");
   }
-  if (Failure none = check_space(client, options.mode)) return none;
+  if (Failure none = check_space(client, options.mode, Feature::lists)) return none;
   const auto listing =
       std::make_shared<Listing>(std::string(prefix), options.cursor, options.limit, options.mode);
   Failure failure = ask(client, *listing, options.wait, Errc::unavailable,
-                        [&](Backend& backend) { backend.list(listing); });
+                        [&](Backend& backend) { backend.catalog()->list(listing); });
   if (!failure) page = listing->page();
   return failure;
 }
@@ -112,10 +114,10 @@ Failure look_at(ClientState& client, std::string_view name, const QueueOptions& 
                 NameQueue& queue) {
   if (Failure bad = check_limits(options.limit, options.wait)) return bad;
   if (Failure bad = check_name(name, options.mode)) return bad;
-  if (Failure none = check_space(client, options.mode)) return none;
+  if (Failure none = check_space(client, options.mode, Feature::queues)) return none;
   const auto look = std::make_shared<QueueLook>(std::string(name), options.limit, options.mode);
   Failure failure = ask(client, *look, options.wait, Errc::unavailable,
-                        [&](Backend& backend) { backend.queue(look); });
+                        [&](Backend& backend) { backend.catalog()->queue(look); });
   if (!failure) queue = look->queue();
   return failure;
 }
@@ -125,7 +127,7 @@ core::ForceCourse::Found find(ClientState& client, std::string_view name, Mode m
   const auto look =
       std::make_shared<QueueLook>(std::string(name), course.limit(), mode, course.of());
   Failure failure = ask(client, *look, course.until() - BootClock::now(), Errc::unavailable,
-                        [&](Backend& backend) { backend.queue(look); });
+                        [&](Backend& backend) { backend.enforcer()->find(look); });
   if (failure) return {.failure = std::move(failure)};
   return {.holds = look->holds()};
 }
@@ -135,7 +137,7 @@ struct Ending {
   Ending(ClientState& client, const FoundHold& found)
       : release(std::make_shared<Release>(found)),
         question(client.store(), *release, Errc::in_doubt),
-        unsent(question.send([this](Backend& backend) { backend.release(release); })) {}
+        unsent(question.send([this](Backend& backend) { backend.enforcer()->end(release); })) {}
   const std::shared_ptr<Release> release;
   runtime::Question question;
   Failure unsent;
@@ -164,12 +166,7 @@ Failure end_holds(ClientState& client, std::string_view name, const ForceOptions
   if (options.mode == Mode::permit && !options.of) {
     return wrong("to release a permit by force, pass its token; Client::queue() returns it");
   }
-  if (Failure none = check_space(client, options.mode)) return none;
-  if (client.store().backend().capabilities().forces == Support::no) {
-    return {Errc::unsupported, client.store().backend().describe() +
-                                   ": it cannot end the hold of another client; terminate "
-                                   "the process that the label names"};
-  }
+  if (Failure none = check_space(client, options.mode, Feature::forces)) return none;
   using core::ForceCourse;
   const Instant began = BootClock::now();  // real time: see StoreAccess::wait_done()
   const bool endless = std::chrono::nanoseconds(options.wait) >= never - began;

@@ -2,8 +2,6 @@
 // Requests that close() completes in the server's place.
 #include "runtime/engine/open_requests.hpp"
 
-#include <mortise/backend.hpp>
-
 #include "base/farewell.hpp"
 
 namespace mortise::runtime {
@@ -42,7 +40,7 @@ void OpenRequests::end() noexcept {
 }
 
 void OpenRequests::end(Operation& operation) const noexcept {
-  base::farewell(operation, [this] { return backend_.describe(); });
+  base::farewell(operation, [this] { return store_; });
 }
 
 }  // namespace mortise::runtime

@@ -5,9 +5,9 @@
 #include "runtime/engine/reader_role.hpp"
 
 #include <mutex>
+#include <string>
 
 namespace mortise {
-class Backend;
 class Operation;
 }  // namespace mortise
 
@@ -32,7 +32,8 @@ struct OpenRequest {
 /// visited, since its caller may leave at any moment.
 class OpenRequests {
  public:
-  explicit OpenRequests(const Backend& backend) noexcept : backend_(backend) {}
+  /// @param store its name, for messages; outlives this object
+  explicit OpenRequests(const std::string& store) noexcept : store_(store) {}
   void add(OpenRequest& request) noexcept;
   void remove(OpenRequest& request) noexcept;
   /// Has the caller of each look again at the clock.
@@ -43,7 +44,7 @@ class OpenRequests {
  private:
   void end(Operation& operation) const noexcept;
 
-  const Backend& backend_;
+  const std::string& store_;
   std::mutex mutex_;
   List<OpenRequest> list_;
   bool ended_ = false;

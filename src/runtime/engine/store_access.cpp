@@ -22,9 +22,8 @@ StoreAccess::StoreAccess(std::unique_ptr<Backend> backend, const std::shared_ptr
       engine_(clock_),
       ready_(engine_),
       backend_(std::move(backend)),
-      margin_(backend_->capabilities().safety_margin),
-      leases_(backend_->capabilities().leases != Support::no),
-      open_requests_(*backend_),
+      about_(backend_->describe()),
+      open_requests_(about_.name),
       background_(engine_, *backend_, *clock_,
                   {.clock_was_set = std::move(clock_was_set),
                    .serve = std::move(serve),
@@ -40,7 +39,7 @@ std::optional<Instant> StoreAccess::step_calls() noexcept {
 }
 
 StoreId StoreAccess::id() const {
-  return {.words = base::printable(backend_->describe()), .identity = backend_->identity()};
+  return {.words = base::printable(about_.name), .identity = backend_->identity()};
 }
 
 Failure StoreAccess::prepare(const core::Terms& terms) {
@@ -48,7 +47,9 @@ Failure StoreAccess::prepare(const core::Terms& terms) {
 }
 
 // A backend without leases has no connection that the background thread must look after.
-Failure StoreAccess::prepare_to_ask() { return leases_ ? start_background() : Failure(); }
+Failure StoreAccess::prepare_to_ask() {
+  return about_.capabilities.leases != Support::no ? start_background() : Failure();
+}
 
 Failure StoreAccess::start_background() {
   try {
@@ -92,8 +93,8 @@ Failure StoreAccess::why_unanswered(const Operation& asked) const {
 
 Failure StoreAccess::no_answer(Errc code) const {
   // The message of `in_doubt` begins with it.
-  if (code == Errc::in_doubt) return {code, backend_->describe()};
-  return {code, backend_->describe() + ": no answer in time"};
+  if (code == Errc::in_doubt) return {code, about_.name};
+  return {code, about_.name + ": no answer in time"};
 }
 
 void StoreAccess::send(const std::shared_ptr<Release>& release, Instant until) {

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 
 namespace mortise::core {
 struct Terms;
@@ -44,7 +45,11 @@ class StoreAccess {
   [[nodiscard]] Instant real_time_at(Instant now) const noexcept {
     return real_time_ ? now : BootClock::now();
   }
-  [[nodiscard]] const SafetyMargin& safety_margin() const noexcept { return margin_; }
+  [[nodiscard]] const SafetyMargin& safety_margin() const noexcept {
+    return about_.capabilities.safety_margin;
+  }
+  /// @return the name of the store, for messages.
+  [[nodiscard]] const std::string& name() const noexcept { return about_.name; }
   /// @return which store this is, as users see it.
   [[nodiscard]] StoreId id() const;
 
@@ -89,8 +94,7 @@ class StoreAccess {
   Engine engine_;
   ReadyList ready_;
   const std::unique_ptr<Backend> backend_;
-  const SafetyMargin margin_;
-  const bool leases_;
+  const StoreDescription about_;
   OpenRequests open_requests_;
   Background background_;
 };

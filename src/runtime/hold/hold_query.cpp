@@ -4,6 +4,7 @@
 
 #include "runtime/call/asking.hpp"
 #include "runtime/client/client_state.hpp"
+#include "runtime/client/feature_support.hpp"
 #include "runtime/hold/slot.hpp"
 
 #include <chrono>
@@ -133,9 +134,12 @@ KeyGlance glance(Slot& slot, const Memory& asked, Owner asker) {
 }
 
 std::optional<Holder> ask_holder(Slot& slot, Failure& failure) {
+  if (slot.client().alive())
+    failure = check_support(slot.client().store().backend(), Feature::holders);
+  if (failure) return std::nullopt;
   const auto inspection = std::make_shared<Inspection>(slot.name());
   failure = ask(slot.client(), *inspection, std::chrono::seconds(1), Errc::unavailable,
-                [&](Backend& backend) { backend.inspect(inspection); });
+                [&](Backend& backend) { backend.inspector()->inspect(inspection); });
   return failure ? std::nullopt : inspection->holder();
 }
 
@@ -148,7 +152,7 @@ std::shared_ptr<const Record> recall(Slot& slot, Recollection::Kind kind, core::
   // A request to forget that was not answered may still be carried out.
   const Errc late = kind == Recollection::Kind::forget ? Errc::in_doubt : Errc::unavailable;
   failure = ask(slot.client(), *recollection, at_most, late,
-                [&](Backend& backend) { backend.recall(recollection); });
+                [&](Backend& backend) { backend.records()->recall(recollection); });
   return failure ? nullptr : recollection->record();
 }
 

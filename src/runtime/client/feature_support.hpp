@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+// Which features a backend has: each call that needs one of them asks here before it makes a
+// handle, or sends a request.
+#pragma once
+
+#include <mortise/backend.hpp>
+#include <mortise/capabilities.hpp>
+#include <mortise/error.hpp>
+#include <mortise/mode.hpp>
+
+namespace mortise::runtime {
+
+/// @return `unsupported` with the reason if the backend lacks the feature; no failure if it has it
+[[nodiscard]] Failure check_support(Backend& backend, Feature feature);
+
+/// The same for holds of a mode. Every backend has the exclusive ones.
+[[nodiscard]] Failure check_support(Backend& backend, Mode mode);
+
+/// @return the answers of the backend, and which optional interfaces it has.
+[[nodiscard]] Capabilities capabilities_of(Backend& backend);
+
+}  // namespace mortise::runtime
