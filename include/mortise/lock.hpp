@@ -229,7 +229,7 @@ class MORTISE_WARN_UNUSED MORTISE_API Lock {
   /// Asks the backend for the current holder, with one round trip.
   ///
   /// @return the holder at some moment during the call; empty if the lock was free
-  /// @errors `unavailable`, `denied`, `protocol`, `closed`
+  /// @errors `unavailable`, `denied`, `unsupported`, `protocol`, `closed`
   /// @blocking At most one second.
   [[nodiscard]] std::optional<Holder> holder() const;
   /// As above without exceptions.
