@@ -23,7 +23,7 @@ namespace mortise::runtime {
 /// Lives in the frame of the calling thread, or in a `PendingAcquireAll`.
 class AcquireAllCall {
  public:
-  /// @param wanted are put in the order that is the same for everybody
+  /// @param wanted the constructor sorts them in the order that all clients use
   /// @param waker of a call without a thread, which is stepped by `advance()` alone; null for a
   /// thread
   AcquireAllCall(std::vector<WantedName> wanted, const AcquireOptions& options,
@@ -61,7 +61,7 @@ class AcquireAllCall {
   void forsake() noexcept { parts_.forsake(); }
   /// @return of a failure: whose it is; else null
   [[nodiscard]] const std::string* failed_name() const noexcept;
-  /// @return who held that name, as far as anybody knows.
+  /// @return the holder of that name, if it is known.
   [[nodiscard]] std::optional<Holder> take_holder();
   /// @return what is held, in the order in which it can be unlocked.
   [[nodiscard]] std::vector<HeldSlot> take_slots() noexcept { return parts_.take_slots(); }
@@ -75,7 +75,7 @@ class AcquireAllCall {
   void carry_out(Machine::Action action);
   void fly();
   void wait(WantedPart& part);
-  /// Asks for what was wanted more than once.
+  /// Asks for the names that the caller wants more than once.
   void reenter();
   void ends(const Machine::Action& action);
   void fails(WantedPart& part, Failure why);

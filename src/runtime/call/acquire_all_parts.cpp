@@ -18,8 +18,8 @@
 namespace mortise::runtime {
 namespace {
 
-/// By the names, which everybody calls alike, and so are the stores; what then is left is alike
-/// only in this process, of two clients of one store.
+/// All clients use the same names for locks and stores, so this order is the same in all processes.
+/// Two clients of one store have an order in this process only.
 bool comes_before(const WantedName& one, const WantedName& other) {
   if (const int order = one.slot->name().compare(other.slot->name()); order != 0) return order < 0;
   ClientState* const first = &one.slot->client();

@@ -47,7 +47,7 @@ struct WantedPart {
 /// Part of a call.
 class AcquireAllParts {
  public:
-  /// @param wanted are put in the order that is the same for everybody
+  /// @param wanted the constructor sorts them in the order that all clients use
   /// @param waker of a call without a thread; null for a thread
   AcquireAllParts(std::vector<WantedName> wanted, const AcquireOptions& options, Waker* waker);
   ~AcquireAllParts();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which features a backend has: each call that needs one of them asks here before it makes a
-// handle, or sends a request.
+// The features of a backend. Each call that needs a feature asks here before it makes a handle or
+// sends a request.
 #pragma once
 
 #include <mortise/backend.hpp>
