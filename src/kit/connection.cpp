@@ -126,10 +126,11 @@ void Connection::come_closer(Instant now) {
     std::string greeting;
     protocol_.greet(greeting);
     endpoint_ = stream->endpoint();
-    descriptor_.store(stream->descriptor());
+    const int descriptor = stream->descriptor();
     approach_.rest();
     received_.clear();
     pipeline_.open(std::move(stream));
+    descriptor_.store(descriptor);
     greeting_left_ = pipeline_.greet(greeting);
   };
   if (!takes_step(greet)) return;

@@ -140,8 +140,9 @@ void ConnectionLife::follow(std::unique_ptr<remote::Stream> stream) {
     // First: if a later line fails, bytes of the open stream may be read before it is dropped.
     input_.begin(settings_.is_cluster() && inbox_.empty() ? slots_limits : ReplyLimits{});
     destination_.arrive({stream->endpoint(), approach_.host()});
-    descriptor_.store(stream->descriptor());
+    const int descriptor = stream->descriptor();
     pipeline_.open(std::move(stream));
+    descriptor_.store(descriptor);
     approach_.rest();
     greeting_.emplace(settings_, inbox_);
     static_cast<void>(pipeline_.greet(greeting_->bytes()));

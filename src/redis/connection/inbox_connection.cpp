@@ -26,6 +26,11 @@ void InboxConnection::open(const std::string& channel) {
 
 bool InboxConnection::is_wanted() const noexcept { return owned_ && owned_->is_wanted(); }
 
+bool InboxConnection::is_up() const noexcept {
+  const Connection* const inbox = connection_.load();
+  return inbox != nullptr && inbox->up();
+}
+
 void InboxConnection::attach() {
   if (owned_) host_.attach(*owned_);
 }

@@ -43,6 +43,7 @@ class InboxConnection final : private Connection::User {
   void open(const std::string& channel);
   [[nodiscard]] bool is_open() const noexcept { return connection_.load() != nullptr; }
   [[nodiscard]] bool is_wanted() const noexcept;
+  [[nodiscard]] bool is_up() const noexcept;
   void attach();
   void detach() noexcept;
   void close() noexcept;

@@ -109,8 +109,8 @@ void Server::dropped(Connection& /*connection*/, const Failure& why, bool was_up
   why_down_.note(why);
   watch_.end();
   // The sentinels may name another master by now. The next connection for commands leads there, and
-  // the inbox follows it. Without a caller there is no next one, and the inbox would stay here.
-  if (sentinels_) inbox_.mark_broken(why);
+  // the inbox follows it. Without that connection an idle client would leave its inbox here.
+  if (sentinels_ && inbox_.is_up()) commands_.want(false);
   base::OneByOne each;
   each([&] {
     user_.lost_commands(*this, why, remote::is_final(why), was_up, std::move(unanswered));
