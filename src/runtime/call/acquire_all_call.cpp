@@ -115,7 +115,7 @@ void AcquireAllCall::fly() {
   parts_.begin(true);
   for (WantedPart& part : parts) {
     if (!part.is_missing()) continue;
-    const core::Nanos limit = core::longest_flight(part.wanted.terms->lease, requests_);
+    const core::Nanos limit = core::flight_timeout(part.wanted.terms->lease, requests_);
     // A moment at least, since a wait of none is a try, which has more.
     const core::Nanos time = std::clamp<core::Nanos>(part.left(), core::Nanos(1), limit);
     part.options = {

@@ -130,7 +130,7 @@ void AcquireAllParts::take_answers() {
     if (!part.call) continue;
     std::optional<Holder> holder;
     part.failure = part.call->end(&holder, has_thread());
-    if (part.failure) part.holder = std::move(holder);
+    if (!part.failure || holder) part.holder = std::move(holder);
     part.call.reset();
   }
 }

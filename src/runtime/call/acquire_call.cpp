@@ -365,8 +365,9 @@ void AcquireCall::forsake() {
   if (own_.waker() != nullptr) own_.uncount();
   if (!passed) return each.finish();
   Failure misuse;
-  ReleaseCall release(slot_, {.owner = owner, .mode = terms->mode});
-  if (own_.waker() != nullptr) release.hurry();
+  const bool has_thread = own_.waker() == nullptr;
+  ReleaseCall release(slot_, {.owner = owner, .mode = terms->mode, .is_reported = has_thread});
+  if (!has_thread) release.hurry();
   release.run(misuse);
   each.finish();
 }
