@@ -100,8 +100,8 @@ struct Call : remote::Call {
            why == remote::Purpose::give_back;
   }
 
-  /// Twice what the library waits before it asks again: a statement waits for a disk, and another
-  /// connection costs the server a process.
+  /// Twice the command timeout of a fast link: a statement waits for a disk, and another connection
+  /// costs the server a process.
   [[nodiscard]] static remote::Patience patience_for(core::Nanos of_lease) noexcept {
     return {std::min<core::Nanos>(usual_patience, 2 * core::command_timeout(of_lease)),
             core::longest_command(of_lease)};

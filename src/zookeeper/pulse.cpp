@@ -95,7 +95,7 @@ constexpr int parts_of_patience = 10;
 // of ten of the hold are left.
 constexpr int parts_of_unheard = 4;  // of a session
 
-/// Half of the time after which the library would take the renewal for lost, and ask again.
+/// Half of the time after which a renewal counts as lost on a fast link.
 std::chrono::nanoseconds patience(const Session& session) {
   const std::chrono::nanoseconds timeout = session.timeout();
   return std::min(timeout / parts_of_patience, core::command_timeout(timeout) / 2);

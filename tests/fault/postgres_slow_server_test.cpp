@@ -46,6 +46,20 @@ INSTANTIATE_TEST_SUITE_P(Delays, PostgresSlowServer,
                          ::testing::Values(Slow{.begins_after = 1'500ms, .lease = 15s},
                                            Slow{.begins_after = 3s, .lease = 24s}));
 
+// Each byte counts as an answer, so the client gives the server up only after 12 seconds.
+// Promise: L3
+TEST_F(PostgresTest, ATimedCallEndsInItsTimeIfTheServerDrips) {
+  Proxy proxy(server().port(), {.protocol = test::ProxyProtocol::postgres});
+  proxy.drip(500ms);
+  Client mine(PostgresServer::url_by(proxy.port()));
+  Lock lock = mine.make_lock("a");
+  std::error_code error;
+  const auto took = test::duration_of([&] { EXPECT_FALSE(lock.try_lock_for(3s, error)); });
+  EXPECT_EQ(error, Errc::unavailable);
+  EXPECT_GE(took, 3s);
+  EXPECT_LT(took, 4s);
+}
+
 struct FarServer {
   Duration round_trip{};
   Duration lease{};
