@@ -182,7 +182,7 @@ class MORTISE_API Guards {
                                                     const AcquireOptions& options,
                                                     const LockOptions& lock);
 
-  /// The end of an asynchronous call.
+  /// The result of an asynchronous call.
   Guards(runtime::AcquireAllCall& call, Owner owner, const Failure& failure) noexcept;
   /// @param client carries the call out; null: the client of the first lock
   static Pending<Guards> pending(const LockList& locks, const AcquireOptions& options,
@@ -198,7 +198,7 @@ class MORTISE_API Guards {
   Released leave(bool waits) noexcept;
 
   bool holds_ = false;
-  bool waits_ = true;  // for the answers of the store, in the destructor
+  bool waits_ = true;  // the destructor waits for the answers of the store
   std::vector<runtime::HeldSlot> slots_;
   Owner owner_;
   Failure failure_;
@@ -262,17 +262,18 @@ class MORTISE_API Guards {
   return lock_all(client, names, options, {}, ec);
 }
 
-/// Takes all of the locks, or none, without a thread that waits: see `Pending`. As `lock_all()`,
-/// with these differences:
+/// Takes all of the locks, or none, without a thread that waits: see `Pending`. The call works as
+/// `lock_all()`, with these differences:
 /// - The owner is never a thread. If `options.owner` is empty, the call has a new owner, which the
 ///   result keeps. If the owner holds one of the locks, the call re-enters it.
-/// - The client of the first lock in the list carries the call out, and runs the handler. If that
-///   client is closed, the call ends with `closed`. Poll each client of `Drive::program` until the
-///   call ends.
-/// - The destructor of the result does not wait for the store. Locks that the call gives back are
-///   unlocked in the same way.
-/// - An observer learns of each name once: `waits` when the call starts, and the rest when it ends.
-///   The observer does not learn of holds that the call takes and gives back in between.
+/// - The client of the first lock in the list carries the call out, and runs the handler. If the
+///   program closes that client, the call ends with `closed`. Poll each client of `Drive::program`
+///   until the call ends.
+/// - The destructor of the result does not wait for the store. The call gives locks back in the
+///   same way.
+/// - The call reports each name to an observer once: `waits` at its start, and the rest at its end.
+///   It does not report holds that it takes and gives back in between. If the client loses such a
+///   hold, or is closed during the call, the observer may get `lost` without `granted`.
 ///
 /// @param locks the locks, as `{from, to}` or as a range. The locks need not outlive this function
 /// @param options as for `lock_all()`
