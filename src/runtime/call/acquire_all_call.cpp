@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Each phase of the call: which names are asked for, and what their answers come to.
+// The phases of the call. A phase asks for some of the names, and its end evaluates the answers.
 #include "runtime/call/acquire_all_call.hpp"
 
 #include <mortise/observer.hpp>
@@ -33,7 +33,7 @@ Failure told_by_name(const std::string& bytes, Failure failure) {
   return failure;
 }
 
-/// @return what cannot be had together, or null.
+/// @return a name that the caller wants in two modes, or null.
 WantedPart* in_two_modes(std::vector<WantedPart>& parts) noexcept {
   for (std::size_t i = 1; i < parts.size(); ++i) {
     const bool agrees = parts[i].wanted.terms->mode == parts[i - 1].wanted.terms->mode;
@@ -149,7 +149,7 @@ AcquireAllCall::Machine::Flown AcquireAllCall::flown() {
   const std::vector<WantedPart>& parts = parts_.all();
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const WantedPart& part = parts[i];
-    // Those of earlier flights that were kept have not failed.
+    // A name that the call keeps from an earlier flight has not failed.
     if (part.again || !part.failure) continue;
     const Fate fate = fate_of(part.failure);
     if (first != nullptr && (event.worst == Fate::failed || fate != Fate::failed)) continue;
@@ -185,7 +185,7 @@ void AcquireAllCall::reentered() {
   const auto missing =
       std::find_if(parts.begin(), parts.end(), [](const WantedPart& part) { return !part.held; });
   if (missing == parts.end()) return;
-  // It was lost since.
+  // The client has lost the hold in the meantime.
   parts_.give_back(0);
   fails(*missing, std::move(missing->failure));
 }
@@ -212,7 +212,7 @@ bool AcquireAllCall::report_wait() noexcept {
   bool is_reported = false;
   for (WantedPart& part : parts_.all()) {
     const ClientState& client = part.wanted.slot->client();
-    // An observer may have forked, and have come back in the child.
+    // An observer may have forked, and may have returned in the child.
     if (client.forked()) break;
     const bool has_it = part.held || (part.call && part.call->holds());
     if (client.observer() == nullptr || part.again || has_it) continue;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One call of lock_all(): carries out what core/acquire_all decides. A thread carries the call out,
-// or a call without a thread steps it.
+// One call of lock_all() or lock_all_async(): carries out the decisions of core/acquire_all. The
+// calling thread runs it, or a `PendingAcquireAll` steps it.
 #pragma once
 
 #include <mortise/error.hpp>
@@ -24,7 +24,7 @@ namespace mortise::runtime {
 class AcquireAllCall {
  public:
   /// @param wanted the constructor sorts them in the order that all clients use
-  /// @param waker of a call without a thread, which is stepped by `advance()` alone; null for a
+  /// @param waker rings a call without a thread, whose owner steps it with `advance()`; null for a
   /// thread
   AcquireAllCall(std::vector<WantedName> wanted, const AcquireOptions& options,
                  Waker* waker = nullptr);
@@ -34,43 +34,43 @@ class AcquireAllCall {
   /// The whole call. @return why it failed; no failure = the owner holds all.
   Failure run();
 
-  // The same in parts: wait until there may be news, or for `sleeps_for()`, as long as `advance()`
-  // says so; then `take_failure()`.
+  // The same in parts. While `advance()` returns true, the caller waits for the waker, or for
+  // `sleeps_for()`. Then it calls `take_failure()`.
 
-  /// Does what can be done now. @return whether it has to sleep before it goes on; false = it is
-  /// over
+  /// Goes on until it must sleep. @return false if the call is over
   [[nodiscard]] bool advance();
-  /// @return for how long at most.
+  /// @return the longest time to sleep.
   [[nodiscard]] core::Nanos sleeps_for() noexcept { return parts_.sleeps_for(); }
-  /// The caller wants it no longer. The call ends at its next steps.
+  /// The caller gives the call up. The call ends at its next steps.
   void give_up() noexcept { parts_.give_up(); }
-  /// There is no time for further answers.
+  /// The call must end without further answers.
   void end_now() noexcept { parts_.end_now(); }
   /// @return as `run()`
   [[nodiscard]] Failure take_failure() noexcept { return std::move(failure_); }
 
-  // The requests of a thread report to the observer by themselves. Those of a call without a thread
-  // do not, because a thread of the library steps them. That call reports once for each name:
+  // In a call of a thread, each request reports to the observer. In a call without a thread, the
+  // requests do not report, because a thread of the library steps them. The call itself reports
+  // once for each name:
 
   /// The call is about to sleep for the first time. @return whether an observer was called
   bool report_wait() noexcept;
   /// The call is over. @param why as `run()`
   void report_end(const Failure& why) noexcept;
 
-  /// Gives back whatever it has, after one of those has thrown.
+  /// Gives back all holds, after one of these members has thrown.
   void forsake() noexcept { parts_.forsake(); }
   /// @return of a failure: whose it is; else null
   [[nodiscard]] const std::string* failed_name() const noexcept;
-  /// @return the holder of that name, if it is known.
+  /// @return the holder of that name, if the call knows it.
   [[nodiscard]] std::optional<Holder> take_holder();
-  /// @return what is held, in the order in which it can be unlocked.
+  /// @return the holds, in the order in which the caller can unlock them.
   [[nodiscard]] std::vector<HeldSlot> take_slots() noexcept { return parts_.take_slots(); }
 
  private:
   using Machine = core::AcquireAll;
   enum class Phase : std::uint8_t { start, flight, wait, reentry, over };
 
-  // Each begins a phase.
+  // Each member begins a phase.
   void start();
   void carry_out(Machine::Action action);
   void fly();

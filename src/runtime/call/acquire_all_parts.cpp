@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Several calls of lock() are advanced in turns, each until it would sleep; then the thread sleeps
-// for one of them, or returns.
+// Advances several calls of lock() in turns, each until it must sleep. Then the thread sleeps for
+// one of them, or returns.
 #include "runtime/call/acquire_all_parts.hpp"
 
 #include "base/one_by_one.hpp"
@@ -46,7 +46,7 @@ AcquireAllParts::AcquireAllParts(std::vector<WantedName> wanted, const AcquireOp
     part.wanted = std::move(wanted[i]);
     part.again = i > 0 && part.wanted.slot == parts_[i - 1].wanted.slot;
     const Instant now = part.began = part.wanted.slot->client().now();
-    // A try has the time of one request, which includes what it gives back.
+    // A try has the time of one request. In this time it also gives its holds back.
     const core::Nanos time = options.wait > core::Nanos(0)
                                  ? core::Nanos(options.wait)
                                  : core::command_timeout(part.wanted.terms->lease);
@@ -121,7 +121,7 @@ void AcquireAllParts::report_wait() noexcept {
 }
 
 void AcquireAllParts::take_answers() {
-  // First, because to take a failure needs memory.
+  // First, because the next loop needs memory for the failures.
   for (WantedPart& part : parts_) {
     if (!part.call || !part.call->holds()) continue;
     part.held = true;
@@ -135,8 +135,8 @@ void AcquireAllParts::take_answers() {
   }
 }
 
-// A caller without a thread waits for no answer: the client repeats what is not answered. A holder
-// of which the observer does not know ends without a report.
+// A caller without a thread waits for no answer: the client repeats a request without an answer.
+// The observer of such a caller does not know of these holds, so it gets no report of their end.
 void AcquireAllParts::give_back(std::size_t from) {
   freed_.clear();
   for (std::size_t i = from; i < parts_.size(); ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The names of one call of lock_all(): what each of them holds, and its request that is under way.
+// The names of one call of lock_all(): the hold of each name, and its request in flight.
 #pragma once
 
 #include <mortise/error.hpp>
@@ -18,7 +18,7 @@ namespace mortise::runtime {
 
 class Slot;
 
-/// A name, and how it is locked.
+/// A name, and the terms of its lock.
 struct WantedName {
   std::shared_ptr<Slot> slot;
   std::shared_ptr<const core::Terms> terms;
@@ -27,9 +27,9 @@ struct WantedName {
 /// A name of a call.
 struct WantedPart {
   WantedName wanted;
-  bool again = false;  // of the same name as the one before it
+  bool again = false;  // the part before it has the same name
   Instant began;       // by the clock of its client
-  Instant until;       // the same
+  Instant until;       // by the same clock
   bool held = false;
   bool observed = false;  // the observer knows of the wait, and not of its end
   Failure failure;        // of its last request
@@ -37,18 +37,18 @@ struct WantedPart {
   AcquireOptions options;  // of that request
   std::optional<AcquireCall> call;
 
-  /// @return whether the call still has to get it.
+  /// @return true if the call still has to take the name.
   [[nodiscard]] bool is_missing() const noexcept { return !held && !again; }
   [[nodiscard]] bool is_under_way() const noexcept { return call && !call->is_over(); }
-  /// @return the time that is left for it.
+  /// @return the remaining time.
   [[nodiscard]] core::Nanos left() const noexcept;
 };
 
-/// Part of a call.
+/// The requests and the holds of an `AcquireAllCall`.
 class AcquireAllParts {
  public:
   /// @param wanted the constructor sorts them in the order that all clients use
-  /// @param waker of a call without a thread; null for a thread
+  /// @param waker rings a call without a thread; null for a thread
   AcquireAllParts(std::vector<WantedName> wanted, const AcquireOptions& options, Waker* waker);
   ~AcquireAllParts();
   AcquireAllParts(const AcquireAllParts&) = delete;
@@ -56,30 +56,30 @@ class AcquireAllParts {
   [[nodiscard]] std::vector<WantedPart>& all() noexcept { return parts_; }
   [[nodiscard]] bool has_thread() const noexcept { return waker_ == nullptr; }
 
-  /// Requests are about to be made, by `ask()`. @param together they leave in one write
+  /// Must run before `ask()`. @param together true: the requests leave in one write
   void begin(bool together) noexcept;
   void ask(WantedPart& part, Queueing queueing);
-  /// @return whether one of the requests has to sleep
+  /// @return true if a request must sleep
   [[nodiscard]] bool advance();
-  /// It may end early.
+  /// Sleeps until a request may have news. May return early.
   void sleep();
-  /// @return for how long at most.
+  /// @return the longest time to sleep.
   [[nodiscard]] core::Nanos sleeps_for() noexcept;
   /// Each request that is about to sleep reports to the observer.
   void report_wait() noexcept;
-  /// No request has to sleep any more.
+  /// Takes the results of the requests. No request may still sleep.
   void take_answers();
-  /// @param from number of a part
+  /// Gives back the holds of this part and of all later parts.
   void give_back(std::size_t from);
-  /// Gives back whatever there is, after one of those has thrown.
+  /// Gives back all holds, after one of these members has thrown.
   void forsake() noexcept;
-  /// @return what is held, in the order in which it can be unlocked.
+  /// @return the holds, in the order in which the caller can unlock them.
   [[nodiscard]] std::vector<HeldSlot> take_slots() noexcept;
 
   // For a call without a thread.
-  /// The caller wants it no longer.
+  /// The caller gives the call up.
   void give_up() noexcept { grace_.give_up(); }
-  /// There is no time for further answers.
+  /// The call must end without further answers.
   void end_now() noexcept { grace_.end_now(); }
 
  private:
@@ -92,7 +92,7 @@ class AcquireAllParts {
   Waker* const waker_;
   std::vector<WantedPart> parts_;
   std::vector<HeldSlot> freed_;  // has room for all
-  Grace grace_;                  // of the requests that were made together
+  Grace grace_;                  // of the requests of one phase
   bool gathers_ = false;         // the first requests have not left yet
   SleepTurns<AcquireCall> turns_;
 };

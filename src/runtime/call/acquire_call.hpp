@@ -82,7 +82,7 @@ class AcquireCall final : public core::Waiter {
   void report_wait() noexcept;
   /// Reports the end to the observer.
   /// @param holder receives who held the name when the call failed by contention; may be null
-  /// @param is_reported false: the call is a part of another one, which reports its own end
+  /// @param is_reported false: the call is a part of another call, which reports the end
   /// @return why the call failed; no failure = the owner holds the name, or has a key's record.
   Failure end(std::optional<Holder>* holder, bool is_reported = true);
 

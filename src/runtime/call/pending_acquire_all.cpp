@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The machine of `lock_all()`, stepped whenever it was rung instead of slept for.
+// Steps the machine of `lock_all()` at each ring. No thread sleeps for it.
 #include "runtime/call/pending_acquire_all.hpp"
 
 #include <mortise/client.hpp>
@@ -76,8 +76,8 @@ bool PendingAcquireAll::step() {
   was_closed_ = was_closed_ || (!is_given_up() && !client().alive());
   if (is_given_up() || was_closed_) call_->give_up();
   if (must_end()) call_->end_now();
-  // The observer of a wait runs on the thread that starts the call, which makes only this step. Its
-  // time is a part of the time of the call.
+  // The thread that starts the call makes only the first step, and runs the observer of the wait.
+  // The time of the observer is a part of the time of the call.
   const bool may_report = std::exchange(is_first_step_, false);
   bool sleeps = call_->advance();
   if (sleeps && may_report && call_->report_wait()) sleeps = call_->advance();
@@ -95,7 +95,7 @@ Instant PendingAcquireAll::again() const noexcept {
 
 void PendingAcquireAll::deliver(detail::Handler* handler) noexcept {
   if (!failure()) fails(call_->take_failure());
-  // A lock of another client may have been the one that the call waited for.
+  // The request of another client ends with `cancelled` if this client is closed.
   const bool is_stopped = options_.stop.stop_requested();
   if (was_closed_ && !is_stopped && failure().code == Errc::cancelled) {
     Failure why;
@@ -104,7 +104,7 @@ void PendingAcquireAll::deliver(detail::Handler* handler) noexcept {
     fails(std::move(why));
   }
   call_->report_end(failure());
-  // An observer may have forked, and have come back in the child.
+  // An observer may have forked, and may have returned in the child.
   if (!failure() && client().forked()) attempt([&] { fails(client().closed_failure()); });
   Guards guards(*call_, options_.owner, failure());
   call_.reset();

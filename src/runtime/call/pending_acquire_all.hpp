@@ -33,7 +33,7 @@ class PendingAcquireAll final : public PendingCall {
   const AcquireOptions options_;
   std::vector<ClientState*> others_;
   bool is_first_step_ = true;
-  bool was_closed_ = false;  // and not stopped before
+  bool was_closed_ = false;  // before the caller gave the call up
   mutable std::optional<AcquireAllCall> call_;
 };
 

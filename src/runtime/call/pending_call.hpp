@@ -45,7 +45,7 @@ struct ReadyPlace : core::Timer {
   ReadyPlace* after = nullptr;
   std::shared_ptr<PendingCall> posted_after{};  ///< its completion waits for `Client::poll()`
   bool counts = true;                           ///< `close()` waits for its end
-  bool observed = false;  ///< by an observer of its wait: the thread of its start steps it first
+  bool observed = false;  ///< it has an observer: the thread that starts it makes the first step
   bool listed = false;
   bool stepping = false;  ///< a thread is inside
   bool again = false;     ///< something has rung the call since that thread went inside

@@ -15,7 +15,7 @@ namespace mortise::runtime {
 
 /// Unlocks each once by its mode, in one flight of requests, and in the time of one. Without memory
 /// for that it unlocks one after the other.
-/// @param how its mode is that of each slot
+/// @param how for each slot; `release_all()` uses the mode of the slot
 /// @param may_wait for how long the caller may still wait; asked again and again, since that may
 /// end at any moment. What is not answered by then the background finishes. Empty = for as long as
 /// a release is waited for.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Each feature is one interface or one property, and has one sentence for its lack.
+// A backend has a feature through one interface or one property. A missing feature has one message.
 #include "runtime/client/feature_support.hpp"
 
 #include <string>

@@ -13,10 +13,10 @@ namespace mortise::runtime {
 /// @return `unsupported` with the reason if the backend lacks the feature; no failure if it has it
 [[nodiscard]] Failure check_support(Backend& backend, Feature feature);
 
-/// The same for holds of a mode. Every backend has the exclusive ones.
+/// The same for holds of a mode. Every backend has exclusive holds.
 [[nodiscard]] Failure check_support(Backend& backend, Mode mode);
 
-/// @return the answers of the backend, and which optional interfaces it has.
+/// @return the properties that the backend reports, and its optional interfaces.
 [[nodiscard]] Capabilities capabilities_of(Backend& backend);
 
 }  // namespace mortise::runtime

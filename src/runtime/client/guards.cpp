@@ -55,7 +55,7 @@ Guards::Guards(runtime::AcquireAllCall& call, Owner owner, const Failure& failur
     failure_ = failure;
     learn_from(call);
   } catch (const std::exception&) {
-    // Out of memory for the words.
+    // There is no memory for the message.
   }
   receive(call);
 }
