@@ -73,8 +73,8 @@ StoreDescription FileBackend::describe() const {
                            .fair = Support::no,
                            .push_wakeup = Support::yes,
                            .one_wake = sleeping_ == Sleeping::on_both ? Support::yes : Support::no,
-                           // There is no server but the kernel: a holder never outlives it, and the
-                           // numbers are on the disk.
+                           // The kernel is the only server: no holder outlives it. The numbers are
+                           // on the disk.
                            .survives_restart = Support::yes,
                            .survives_failover = Support::no,
                            .shared_mode = Support::yes,

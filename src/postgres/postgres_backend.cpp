@@ -30,7 +30,7 @@ StoreDescription PostgresBackend::describe() const {
                            .push_wakeup = push,
                            .one_wake = fair,
                            .survives_restart = Support::yes,
-                           // With synchronous replication; but the server does not report the
+                           // Yes with synchronous replication. But the server does not report the
                            // purpose of its standbys.
                            .survives_failover = Support::unknown,
                            .shared_mode = Support::yes,

@@ -25,9 +25,9 @@ StoreDescription RedlockBackend::describe() const {
               .fair = Support::no,
               .push_wakeup = Support::yes,
               .one_wake = Support::no,
-              // Of a minority, or with persistence, or delayed by a lease; servers do not tell.
+              // Yes for a minority, or with persistence. The client cannot know which it is.
               .survives_restart = Support::unknown,
-              // Of any minority.
+              // The fail-over of any minority.
               .survives_failover = Support::yes,
               .shared_mode = Support::yes,
               .min_hold = Support::yes}};

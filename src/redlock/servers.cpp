@@ -112,8 +112,8 @@ void Servers::lead_home() {
   lead_anew(astray);
 }
 
-// The addresses are in doubt until they are connected again, so no later call would return to one
-// that was left out here.
+// An address stays in doubt until the client connects to it again. If this function left an address
+// out, no later call would return to it.
 void Servers::lead_anew(NodeSet doubted) const noexcept {
   each_of(doubted, [](Node& node) {
     Failure why(Errc::unavailable, "another server");  // so short that it needs no memory

@@ -36,7 +36,7 @@ class ConnectCourse {
   /// @param servers how many there are
   void found(std::size_t servers) noexcept { servers_ = servers; }
   void connect(Instant now) noexcept;
-  /// The server that it connects to has delivered something.
+  /// The server has answered a step of the connection.
   void came_closer(Instant now) noexcept;
   /// Nothing is tried until then.
   void wait(Instant until) noexcept;

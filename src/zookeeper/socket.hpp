@@ -51,7 +51,7 @@ class Socket {
   /// Goes on connecting, and shaking hands. @return true if that has come to an end, even to a bad
   /// one: the C client learns nothing of a connection that is not encrypted yet
   [[nodiscard]] bool advance() noexcept;
-  /// @return true if the server has brought the connection closer since the last call.
+  /// @return true if the server has answered a step of the connection since the last call.
   [[nodiscard]] bool take_progress() noexcept { return stream_ && stream_->take_progress(); }
   /// Has the next look of the C client find the connection broken.
   void mark_broken(int error) noexcept;

@@ -70,7 +70,7 @@ StoreDescription ZooKeeperBackend::describe() const {
               .push_wakeup = Support::yes,
               .one_wake = Support::yes,
               .survives_restart = Support::yes,
-              // An ensemble does; a client cannot know whether there is more than one server.
+              // Yes in an ensemble. A client with one address cannot know whether it is one.
               .survives_failover = settings_.servers.size() > 1 ? Support::yes : Support::unknown,
               .shared_mode = Support::yes,
               .permits = Support::yes,

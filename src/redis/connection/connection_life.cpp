@@ -137,7 +137,7 @@ void ConnectionLife::come_closer(Instant now) {
 
 void ConnectionLife::follow(std::unique_ptr<remote::Stream> stream) {
   const auto greet = [&] {
-    // First: if a later line fails, bytes of the open stream may be read before it is dropped.
+    // First: if a later line throws, this object may read bytes of the stream before it drops it.
     input_.begin(settings_.is_cluster() && inbox_.empty() ? slots_limits : ReplyLimits{});
     destination_.arrive({stream->endpoint(), approach_.host()});
     const int descriptor = stream->descriptor();

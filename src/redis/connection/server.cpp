@@ -109,7 +109,7 @@ void Server::dropped(Connection& /*connection*/, const Failure& why, bool was_up
   why_down_.note(why);
   watch_.end();
   // The sentinels may name another master by now. The next connection for commands leads there, and
-  // the inbox follows it. Without that connection an idle client would leave its inbox here.
+  // the inbox follows it. Without that connection the inbox of an idle client would stay here.
   if (sentinels_ && inbox_.is_up()) commands_.want(false);
   base::OneByOne each;
   each([&] {

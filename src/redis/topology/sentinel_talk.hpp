@@ -22,8 +22,9 @@
 
 namespace mortise::redis {
 
-/// For each step of one address of one sentinel: three silent ones take less than a connection to a
-/// server may. Its name is looked up before that, which may take as long as that of a server.
+/// The time of one address of a sentinel for each step of the connection. Three silent sentinels
+/// take less time than a connection to a server may. Before that, the client resolves the name of
+/// the sentinel, which may take as long as the name of a server.
 inline constexpr std::chrono::milliseconds sentinel_time{400};
 
 /// What a sentinel answered: where the master is, or why that is not known.

@@ -68,7 +68,7 @@ class AddressRace {
   std::vector<std::size_t> untried_;
   std::vector<Running> running_;  // the newest last
   std::vector<Refused> refused_;
-  Instant next_{};  // when the next untried one may join those that run
+  Instant next_{};  // when the next untried address may join the running ones
 };
 
 }  // namespace mortise::remote

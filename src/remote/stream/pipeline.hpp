@@ -136,11 +136,11 @@ class Pipeline {
     const std::lock_guard lock(mutex_);
     last = bytes_.open(std::move(stream));
   }
-  /// Runs a step of a connection that is being made. Such a step cannot be repeated: an approach
-  /// gives each result away once. If the step throws, the connection is marked broken. The next
-  /// look, which may have memory again, drops it.
+  /// Runs a step of connecting. The caller cannot repeat such a step, because an approach returns
+  /// each result once. If the step throws, this function marks the connection as broken. The next
+  /// look may have memory again, and drops the connection.
   /// @param placed adds the server to the message of a failure
-  /// @return false: the step threw, and the thread that polls must look at the connection
+  /// @return false if the step threw: the thread that polls must look at the connection
   template <class Step, class Placed>
   [[nodiscard]] bool take_step(Step step, Placed placed) {
     Failure why(Errc::exhausted, "no memory");  // so short that it needs none

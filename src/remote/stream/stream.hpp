@@ -46,8 +46,8 @@ class Stream {
   [[nodiscard]] virtual Status advance() = 0;
   /// @return whether it is connected, and waits for the other side to shake hands.
   [[nodiscard]] virtual bool shakes_hands() const noexcept { return false; }
-  /// @return true if an `advance()` since the last call received an answer of the other side: to
-  /// the connection, or a part of the handshake.
+  /// @return true if the other side has accepted the connection, or has sent a part of the
+  /// handshake, in an `advance()` since the last call.
   [[nodiscard]] virtual bool take_progress() noexcept { return false; }
   /// @return what to poll for while `advance()` is not `done`, or beside POLLIN afterwards (a TLS
   /// read may have to write).

@@ -49,9 +49,9 @@ std::string reason_of(unsigned long error) {
 struct Transport {
   std::unique_ptr<Stream> plain;
   Stream::Status status = Stream::Status::done;  ///< of the last call
-  bool heard = false;                            ///< anything of the server
-  bool progress = false;                         ///< ... since this was asked last
-  bool plain_text = false;                       ///< ... which began with text
+  bool heard = false;                            ///< the server has sent bytes
+  bool progress = false;                         ///< see `Stream::take_progress()`
+  bool plain_text = false;                       ///< its first bytes are text
 };
 
 Transport& transport_of(BIO* bio) { return *static_cast<Transport*>(::BIO_get_data(bio)); }
