@@ -9,11 +9,11 @@
 set(mortise_programs_of_full mortise_simulation_tests mortise_drill_tests)
 
 # Regular expressions for whole names of tests. Over TLS, in a cluster, in an ensemble and in PostgreSQL's other modes
-# the contract repeats what it says of the same store without; what is special there has tests of its own (RemoteTls*,
-# RedisTls*, RedisCluster* and Postgres* of the faults). So do the histories of an ensemble. ZooKeeper and PostgreSQL
-# are slow servers: the short run has the suites of the contract that these stores decide, and the faults that find most
-# per second (mortise_slow_* below are the others). Ten thousand locks at once cost PostgreSQL and ZooKeeper a minute.
-# The tests of what only tests use take long for what they find: the tests that use it are red as well.
+# the contract repeats its tests of the plain store. Other tests cover the differences (RemoteTls*, RedisTls*,
+# RedisCluster* and Postgres* of the faults). The histories of an ensemble repeat those of one server. ZooKeeper and
+# PostgreSQL are slow servers: the short run has the suites of the contract that these stores decide, and the faults that
+# find most per second (mortise_slow_* below are the others). Ten thousand locks at once cost PostgreSQL and ZooKeeper a
+# minute. The tests of test tools take long and find little: if a tool is wrong, the tests that use it fail as well.
 set(mortise_tests_of_full
     "contract[.](postgres_fair|postgres_pooled|zookeeper_ensemble)[.]shard[0-9]+"
     "(contract|fault)[.](zookeeper|postgres)[.]slow[.]shard[0-9]+"

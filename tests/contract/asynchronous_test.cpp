@@ -308,7 +308,7 @@ MORTISE_TEST(Asynchronous, AWaitForALossEndsWithTheUnlock, Quality::leases) {
   }
 }
 
-/// A kind of call that waits for what another client has.
+/// A kind of call that waits for a hold of another client.
 struct Awaited {
   using Report = std::function<void(const std::error_code&)>;
   const char* kind;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Goal: lock_all_async() keeps what lock_all() promises (N1, N2, S1, S7, S9), whatever drives the
-// client, and whatever becomes of its handler and its coroutine. Method: hold some of the names,
-// end the call in each way, and look from outside at what is left.
+// Goal: lock_all_async() keeps the promises of lock_all() (N1, N2, S1, S7, S9), with each drive of
+// the client, and for each fate of its handler and its coroutine. Method: hold some of the names,
+// end the call in each way, and check through another client that the call leaves nothing.
 #include <mortise/memory.hpp>
 
 #include "support/contract_async.hpp"
@@ -24,14 +24,14 @@
 namespace mortise::contract {
 namespace {
 
-/// Whether another client gets each of the names in the end.
+/// @return true if another client gets each of the names in the end.
 bool become_free(Client& driven, Client& other, const std::vector<std::string>& names) {
   return std::all_of(names.begin(), names.end(), [&](const std::string& name) {
     return driven_until(driven, [&] { return is_free_for(other, name); });
   });
 }
 
-/// Whether a call for three names has found the first one busy, and asks for that one alone.
+/// @return true if a call for three names has found the first name busy, and asks for it alone.
 bool waits_for_the_first(Party& asks) {
   return driven_until(asks.client, [&] { return asks.probe->counts().acquires >= 4; });
 }
@@ -202,7 +202,7 @@ MORTISE_TEST(Asynchronous, LockAllOfADestroyedCoroutineLeavesNothing, Quality::l
   }
 }
 
-MORTISE_TEST(Asynchronous, LockAllThatNoHandlerGetsIsFreed, Quality::leases) {
+MORTISE_TEST(Asynchronous, LockAllFreesTheNamesIfNoHandlerGetsThem, Quality::leases) {
   for (const Drive drive : each_drive) {
     SCOPED_TRACE(text_of_drive(drive));
     Client one = client({.drive = drive});
@@ -220,7 +220,7 @@ MORTISE_TEST(Asynchronous, LockAllThatNoHandlerGetsIsFreed, Quality::leases) {
 }
 
 // Promise: S7
-MORTISE_TEST(Asynchronous, LockAllReentersWhatItsOwnerHolds, Quality::leases) {
+MORTISE_TEST(Asynchronous, LockAllReentersTheHoldsOfItsOwner, Quality::leases) {
   for (const Drive drive : each_drive) {
     SCOPED_TRACE(text_of_drive(drive));
     Client one = client({.drive = drive});
@@ -273,7 +273,7 @@ MORTISE_TEST(Asynchronous, LockAllByOpposedCoroutinesEnds, Quality::leases) {
         Several both = co_await lock_all_async(one, some, 60s);
         EXPECT_TRUE(both) << both.error_text();
         for (const std::size_t i : {order[0], order[1]}) overlaps += ++inside[i] == 1 ? 0 : 1;
-        co_await one.make_lock("other name").acquire_async(0ms);  // others run meanwhile
+        co_await one.make_lock("other name").acquire_async(0ms);  // others run in the meantime
         for (const std::size_t i : {order[0], order[1]}) --inside[i];
       }
       ++over;
@@ -363,7 +363,7 @@ MORTISE_TEST(Asynchronous, CloseEndsLockAll, Quality::leases) {
   }
 }
 
-/// Keeps the threads of the events.
+/// Notes the thread of each event.
 class Places final : public Observer {
  public:
   void waits(const Event&) noexcept override { note(waits_); }

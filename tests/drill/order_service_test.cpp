@@ -176,7 +176,7 @@ class OrderService : public ::testing::TestWithParam<const char*> {
     }
   }
 
-  /// @return how many requests of a copy wait for a name, by the copy's metrics.
+  /// @return how many requests of a copy wait for a name, according to its metrics.
   [[nodiscard]] int waiting_requests(std::size_t copy, const std::string& name) const {
     std::istringstream lines(copies_.metrics(copy));
     for (std::string line; std::getline(lines, line);) {
@@ -282,7 +282,7 @@ TEST_P(AsioOrderService, HasNoThreadForARequestThatWaits) {
   std::vector<Asking> waiting;
   for (int i = 0; i < requests; ++i) waiting.push_back(ask_to_ship(1, order));
   long threads = 0;
-  // A request waits for 3 s, and its sender repeats it. So a few of them may be on the way.
+  // A request waits for 3 s, and its sender repeats it. So a few requests may be in flight.
   EXPECT_TRUE(eventually([&] {
     threads = threads_of(copies_.process(1).pid());
     return waiting_requests(1, "orders/" + order) >= requests - 10;

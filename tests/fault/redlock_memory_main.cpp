@@ -185,7 +185,7 @@ bool cancel_is_overlooked(Servers& servers, ShortageRound round) {
   return reached;
 }
 
-/// The user of addresses that are not connected.
+/// The user of addresses without connections.
 class NoUser final : public redlock::Node::User, public redlock::Line::User {
  public:
   redlock::Server* recognise(redlock::Node& /*node*/, const std::string& /*run_id*/) override {
@@ -203,7 +203,7 @@ class NoUser final : public redlock::Node::User, public redlock::Line::User {
   void sooner(Instant /*due*/) override {}
 };
 
-/// An address has led to the server of another address for long. It is connected again.
+/// An address leads to the server of another address for an hour. The client connects to it again.
 bool doubt_is_settled(ShortageRound round) {
   mortise::test::OwnHost host;
   NoUser user;
@@ -219,7 +219,7 @@ bool doubt_is_settled(ShortageRound round) {
   try {
     servers.settle_doubts();
   } catch (const std::bad_alloc&) {
-    // The next request settles them.
+    // The next request settles the doubts.
   }
   const bool reached = std::exchange(mortise::test::until_failure, 0) == 0;
   servers.settle_doubts();

@@ -102,8 +102,8 @@ class KeyBook {
 
   // The oldest of those keys that are used now.
   [[nodiscard]] std::uint32_t front() const noexcept { return pages_->front.load(); }
-  // A caller knows of a run of that key. Until then the store may forget the key again: a run of
-  // which no caller knows is undone.
+  // True if a caller knows of a run of that key. Before that, the store may forget the key again,
+  // because it undoes a run that no caller knows.
   [[nodiscard]] bool has_begun(std::uint32_t key) const noexcept {
     return pages_->begun[key].load();
   }

@@ -50,7 +50,7 @@ enum class Quality {
   permits,      ///< semaphores
   no_permits,   ///< none
 
-  holders,           ///< who holds a lock: `Lock::holder()`
+  holders,           ///< the holder of a lock: `Lock::holder()`
   lists,             ///< names that are held
   lists_once,        ///< no name on two pages
   lists_long_names,  ///< of up to 512 bytes; elsewhere those that are too long are counted

@@ -24,7 +24,7 @@ namespace mortise::test {
     ::sigemptyset(&alarm);
     ::sigaddset(&alarm, SIGALRM);
     ::pthread_sigmask(SIG_UNBLOCK, &alarm, nullptr);  // a thread of the library has blocked it
-    ::alarm(10);  // a child that hangs is a failed test, not a hanging one
+    ::alarm(10);  // a child that hangs fails the test, and does not stop it
     static_cast<void>(std::atexit([] { ::_exit(0); }));
     return std::nullopt;
   }

@@ -170,7 +170,7 @@ TEST(PlainBackend, HasLocksAndNothingElse) {
   EXPECT_THAT(reported(client), ElementsAre());
 }
 
-TEST(PlainBackend, GetsFromEachInterfaceItsOwnCalls) {
+TEST(PlainBackend, EachInterfaceAddsItsOwnCalls) {
   const std::map<Feature, std::set<Feature>> cases{
       {Feature::once, {Feature::once}},
       {Feature::holders, {Feature::holders}},
@@ -189,7 +189,7 @@ TEST(PlainBackend, GetsFromEachInterfaceItsOwnCalls) {
   EXPECT_EQ(reported(client), features);
 }
 
-TEST(PlainBackend, MayGiveTheReasonForALack) {
+TEST(PlainBackend, GivesTheReasonForAMissingFeature) {
   Client client(std::make_unique<RichBackend>(std::set<Feature>{}));
   try {
     static_cast<void>(client.list(""));
@@ -199,7 +199,7 @@ TEST(PlainBackend, MayGiveTheReasonForALack) {
   }
 }
 
-TEST(PlainBackend, IsCheckedByTheRenewalOfNoHold) {
+TEST(PlainBackend, ChecksByTheRenewalOfAHoldOfNoClient) {
   const auto conduct = std::make_shared<Conduct>();
   Client client(std::make_unique<PlainBackend>(conduct));
   int renewals = 0;
@@ -232,7 +232,7 @@ TEST(PlainBackend, IsCheckedByTheRenewalOfNoHold) {
 }
 
 // Promise: L4
-TEST(PlainBackend, LeavesItToCloseToEndTheWaits) {
+TEST(PlainBackend, CloseEndsTheWaitsOfABackendWithoutStop) {
   const auto conduct = std::make_shared<Conduct>();
   conduct->grants = false;
   Client client(std::make_unique<PlainBackend>(conduct));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Goal: a connection that cannot greet its server is dropped by the next look, and not by the look
-// that failed: that look may have no memory. Method: a connection through a connector, as on a
-// network on which connecting takes time, and a password file that is missing.
+// Goal: the next look drops a connection that cannot greet its server. The look that failed does
+// not drop it, because it may have no memory. Method: a connector makes the connection, as on a
+// network with slow connects, and the password file is missing.
 #include "redis/connection/connection.hpp"
 #include "support/hand_host.hpp"
 #include "unit/remote_stream_fixture.hpp"

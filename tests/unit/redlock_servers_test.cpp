@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Goal: an address that may lead to the server of another address is connected again once, and
-// waits for its pause like any other address. Method: servers that no connection is made to, except
-// to a port on which no server listens.
+// Goal: the client connects once more to an address that may lead to the server of another address.
+// Later tries wait for the pause, as at any other address. Method: servers without connections. The
+// tries go to a port on which no server listens.
 #include "redlock/servers.hpp"
 #include "support/fake_host.hpp"
 
@@ -69,7 +69,7 @@ TEST_F(RedlockServers, AnOldConnectionToTheServerOfAnotherAddressIsMadeAgain) {
   EXPECT_FALSE(servers_.node(1).commands().is_wanted());
 }
 
-// An address that is led home twice would be connected again and again without a pause.
+// If the client led an address home twice, it would connect again and again without a pause.
 TEST_F(RedlockServers, AnAddressThatIsAlreadyLedHomeWaitsForItsPause) {
   const Instant now = host_.clock()->now();
   make_twins(now, now);

@@ -15,8 +15,7 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 
-/// At that time: "no A" = A refuses, "up A" = A is connected, "so far A" = A has delivered
-/// something,
+/// At that time: "no A" = A refuses, "up A" = A is connected, "so far A" = A has answered a step,
 /// "" = nothing but the time.
 struct Event {
   milliseconds at;
@@ -69,7 +68,7 @@ TEST(AddressRace, EachStepThatTheServerAnswersHasTheWholeTime) {
            {4600ms, "", "late A lost"}});
 }
 
-TEST(AddressRace, AByteNowAndThenCostsSixSteps) {
+TEST(AddressRace, SingleBytesHaveTheTimeOfSixSteps) {
   play(2, {{0ms, "", "open A wait 250"},
            {250ms, "", "open B wait 2000"},
            {1900ms, "so far A", "wait 2250"},

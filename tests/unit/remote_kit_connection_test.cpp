@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Goal: a connection of mortise::remote that has no memory is dropped and made again, and loses no
-// call. Method: a connection to a socket of the test, and a protocol and a user that throw.
+// Goal: if a connection of mortise::remote has no memory, the client drops it, connects again, and
+// loses no call. Method: a connection to a socket of the test, and a protocol and a user that
+// throw.
 #include "kit/connection.hpp"
 #include "support/hand_host.hpp"
 #include "unit/remote_stream_fixture.hpp"
@@ -90,7 +91,7 @@ class RemoteKitConnection : public ::testing::Test {
     static_cast<void>(connection_->close());
   }
 
-  /// @param dials true: the connection is made outside the look that wants it, as on most networks
+  /// @param dials true: a connector connects after the look that wants it, as on most networks
   void open(bool dials) {
     Destination destination{.address = {.host = "127.0.0.1", .port = listener_.endpoint().port()},
                             .where = "letters"};
@@ -162,9 +163,9 @@ TEST_F(RemoteKitConnection, AGreetingThatFailsIsReportedWithItsPlace) {
   EXPECT_EQ(user_.drops[0].text, "letters: no greeting");
 }
 
-// The call would never be repeated, or the next answer would be taken for its own (S1).
+// Otherwise the client never repeats the call, or takes the next answer for its answer (S1).
 // Promise: L4
-TEST_F(RemoteKitConnection, ACallWhoseAnswerFoundNoMemoryIsNotAnswered) {
+TEST_F(RemoteKitConnection, ACallStaysUnansweredIfItsAnswerFindsNoMemory) {
   come_up();
   for (int i = 0; i < 2; ++i) {
     Call call = Call::of(remote::Purpose::question, std::make_shared<Inspection>("name"));

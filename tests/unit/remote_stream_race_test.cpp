@@ -109,7 +109,7 @@ TEST(StreamRace, DeadAndRefusingAddressesFailInTheTimeOfOne) {
   EXPECT_EQ(race.descriptor(), -1);
 }
 
-// Each piece of the handshake takes 1.9 s. The time of the race does not depend on the clock.
+// Each piece of the handshake takes 1.9 s. The test sets the time of the race.
 TEST(StreamRace, EachPieceOfATlsHandshakeHasTheWholeTime) {
   const Tls tls({.verify = false}, "test");
   const Listener server;

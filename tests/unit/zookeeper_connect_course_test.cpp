@@ -65,7 +65,7 @@ TEST_F(ZooKeeperConnectCourse, EachStepThatTheServerAnswersHasAThirdOfTheSession
   EXPECT_EQ(course_.limit(), at(9s)) << "another server has a time of its own";
 }
 
-TEST_F(ZooKeeperConnectCourse, AByteNowAndThenCostsTwelveSeconds) {
+TEST_F(ZooKeeperConnectCourse, SingleBytesHaveTwelveSecondsInAll) {
   ConnectCourse course{60s, 7};
   course.connect(at(0ms));
   for (int i = 1; i <= 11; ++i) course.came_closer(at(i * 1s));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Goal: a client that stood still reads the answers that have come in the meantime before it gives
-// up their server. Method: a session, and a server of the test; the time of the look is given.
+// Goal: after a standstill, a client reads the answers that have arrived before it gives up the
+// server. Method: a session, and a server of the test, which also sets the time of each look.
 #include "support/zookeeper_bytes.hpp"
 #include "unit/remote_stream_fixture.hpp"
 #include "zookeeper/session.hpp"
@@ -86,7 +86,7 @@ class ZooKeeperSession : public ::testing::Test {
   base::UniqueFd server_;
 };
 
-TEST_F(ZooKeeperSession, AnAnsweredGreetingIsReadAfterAStandstill) {
+TEST_F(ZooKeeperSession, ReadsTheAnswerToAGreetingAfterAStandstill) {
   connect();
   answer_greeting();
   session_.tick(BootClock::now() + 1min);
@@ -94,7 +94,7 @@ TEST_F(ZooKeeperSession, AnAnsweredGreetingIsReadAfterAStandstill) {
   EXPECT_EQ(owner_.downs, 0);
 }
 
-TEST_F(ZooKeeperSession, AnAnswerIsReadAfterAStandstill) {
+TEST_F(ZooKeeperSession, ReadsTheAnswerToARequestAfterAStandstill) {
   connect();
   answer_greeting();
   session_.run(POLLIN, BootClock::now());
