@@ -92,7 +92,8 @@ class Pipeline {
     ::redisFreeCommand(bytes);
   }
 
-  /// Waits until the socket has taken all of it. The server reads on while its replies wait.
+  /// Waits until the socket has taken all bytes. The server continues to read while its replies
+  /// wait.
   void send() {
     const ssize_t sent = ::send(socket(), out_.data(), out_.size(), MSG_NOSIGNAL);
     if (sent != static_cast<ssize_t>(out_.size())) {

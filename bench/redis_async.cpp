@@ -140,7 +140,7 @@ Rate async_cycles(Mode mode, std::size_t coroutines, Drive drive) {
   const std::size_t before = calls.ended.load();
   const RateMeter meter;
   drive_for(client, length);
-  // A cycle is two calls. With 10,000 coroutines, thousands of one kind may end after each other.
+  // A cycle is two calls. With 10,000 coroutines, thousands of one kind may end in a row.
   const Rate rate = meter.rate_of(static_cast<double>(calls.ended.load() - before) / 2);
   if (redis.info("stats", "total_connections_received") != connections) {
     throw std::runtime_error("the client has connected again");

@@ -158,7 +158,7 @@ void add_async_throughput(Cases& cases, std::size_t coroutines) {
       .ours = [coroutines](Mode mode) { return async_cycles(mode, coroutines).per_second; },
       .floor = raw_redis_throughput,
   };
-  if (coroutines >= 800) rate.goal = 0.9;  // the floor has as many cycles under way
+  if (coroutines >= 800) rate.goal = 0.9;  // the floor has as many cycles in flight
   add(cases, {Mode::crossed}, rate);
   add(cases, {Mode::crossed},
       {.name = name + "_cpu", .unit = "us", .ours = cpu, .floor = raw_redis_cpu, .goal = 2.0});

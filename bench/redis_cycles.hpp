@@ -28,7 +28,7 @@ namespace mortise::bench {
 [[nodiscard]] double raw_redis_throughput(Mode mode);
 [[nodiscard]] double connection_each(Mode mode, int threads);
 /// The CPU time of such a cycle in this process, in microseconds: of threads that share one client;
-/// of one raw thread with 800 cycles under way on one connection.
+/// of one raw thread with 800 cycles in flight on one connection.
 [[nodiscard]] double redis_threads_cpu(Mode mode, int threads);
 [[nodiscard]] double raw_redis_cpu(Mode mode);
 /// The same on a cluster of three masters, by one client; and as much as three such raw programs

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The order service on one event loop of Boost.Asio: any number of requests can wait at a time, and
-// the number of threads stays the same. The arguments, routes and answers are those of main.cpp.
+// The order service on one event loop of Boost.Asio: any number of requests can wait at the same
+// time, and the number of threads stays the same. It has the arguments, routes and answers of
+// main.cpp.
 // usage: order_service_asio PORT OPERATORS_PORT POSTGRES_URL REDIS_URL PARTNER [SECONDS_OF_A_DAY]
 #include "async_shop.hpp"
 

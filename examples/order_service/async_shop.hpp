@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The same shop on an event loop. A request that waits for a lock, for a permit or for the partner
-// is a coroutine, and blocks no thread.
+// The same shop on an event loop. An order, a shipment or a look at the stock is a coroutine, and
+// blocks no thread while it waits for a lock, for a permit or for the partner.
 #pragma once
 
 #include <mortise/boost_asio.hpp>
@@ -43,7 +43,7 @@ class AsyncShop {
 
   Shop& shop_;
   net::thread_pool transactions_{8};
-  net::thread_pool blocking_{4};   // lock_all() has no asynchronous form
+  net::thread_pool blocking_{4};   // for the blocking calls of transfers and of the nightly job
   net::thread_pool operators_{1};  // answers even if all others are busy
 };
 
