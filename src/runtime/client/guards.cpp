@@ -4,6 +4,7 @@
 #include <mortise/client.hpp>
 #include <mortise/guards.hpp>
 
+#include "base/farewell.hpp"
 #include "base/printable.hpp"
 #include "runtime/call/acquire_all_call.hpp"
 #include "runtime/call/release_all.hpp"
@@ -51,12 +52,10 @@ void Guards::take(const LockList& locks, const AcquireOptions& options) {
 Guards::Guards(runtime::AcquireAllCall& call, Owner owner, const Failure& failure) noexcept
     : waits_(false), owner_(owner) {
   failure_.code = failure.code;
-  try {
+  base::without_memory([&] {
     failure_ = failure;
     learn_from(call);
-  } catch (const std::exception&) {
-    // There is no memory for the message.
-  }
+  });
   receive(call);
 }
 
